@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "host/collect/facts.h"
+#include "host/recording/pack_samples.h"
 #include "host/recording/recording.h"
-#include "host/recording/sample_chunks.h"
 
 #define THREADS       16u
 #define ITEMS_AT_ONCE 4096u
@@ -48,14 +48,15 @@ static void put_code(struct writing *self, struct bytes *bytes, struct sample_pa
 	(void)self;
 	(void)packer;
 	(void)i;
-	code_put(bytes, &(struct recorded_code){ .process = PROCESS_NONE, .path = "/opt/app" });
+	item_put(bytes, CHUNK_CODE,
+		 &(struct recorded_code){ .process = PROCESS_NONE, .path = "/opt/app" });
 }
 
 static void put_frame(struct writing *self, struct bytes *bytes, struct sample_packer *packer,
 		      uint32_t i)
 {
 	(void)self;
-	frame_put(bytes, packer, &(struct recorded_frame){ .address = 4096 + i * 16 });
+	frame_pack(bytes, packer, &(struct recorded_frame){ .address = 4096 + i * 16 });
 }
 
 /* A stack is the child of one with a smaller number: a tree with BRANCHES children a node. */
@@ -63,8 +64,8 @@ static void put_stack(struct writing *self, struct bytes *bytes, struct sample_p
 		      uint32_t i)
 {
 	(void)self;
-	stack_put(bytes, packer, i,
-		  &(struct recorded_stack){ i ? (i - 1) / BRANCHES : STACK_NONE, i });
+	stack_pack(bytes, packer, i,
+		   &(struct recorded_stack){ i ? (i - 1) / BRANCHES : STACK_NONE, i });
 }
 
 static void put_names(struct writing *self, struct bytes *bytes, struct sample_packer *packer,
@@ -78,7 +79,7 @@ static void put_names(struct writing *self, struct bytes *bytes, struct sample_p
 		 self->seed && i % 2 ? (i * 2654435761u ^ self->seed * 40503u) % 100000
 				     : i % 20000);
 	name.function = text;
-	names_put(bytes, i, &name, 1);
+	names_pack(bytes, i, &name, 1);
 }
 
 /* Deep stacks are as likely as all others together. */
@@ -89,12 +90,12 @@ static void put_sample(struct writing *self, struct bytes *bytes, struct sample_
 
 	if (random_next(self) % 4)
 		stack = random_next(self) % (stack + 1);
-	sample_put(bytes, packer,
-		   &(struct recorded_sample){ .thread = i % THREADS,
-					      .stack = stack,
-					      .time_ns = (uint64_t)(i / THREADS + 1) * MILLISECOND,
-					      .weight_ns = MILLISECOND,
-					      .cpu = i % 4 });
+	sample_pack(bytes, packer,
+		    &(struct recorded_sample){ .thread = i % THREADS,
+					       .stack = stack,
+					       .time_ns = (uint64_t)(i / THREADS + 1) * MILLISECOND,
+					       .weight_ns = MILLISECOND,
+					       .cpu = i % 4 });
 }
 
 static void write_items(struct writing *self, enum chunk_kind kind, uint32_t count, putter *put)
@@ -146,7 +147,7 @@ static void write_totals(struct writing *self)
 	struct bytes bytes = { 0 };
 
 	sampling.ends[STACK_COMPLETE] = self->samples;
-	sampling_put(&bytes, &sampling);
+	item_put(&bytes, CHUNK_SAMPLING, &sampling);
 	if (recording_samples(self->file, CHUNK_SAMPLING, &bytes, &self->err) ||
 	    recording_close(self->file, &(struct recorded_end){ .reason = RECORDING_COMPLETE },
 			    &self->err))

@@ -27,7 +27,6 @@ KNOWN = {
     "core/text/text.c": "/proc and /etc/passwd; paths that a person gave",
     "counters/amd/device_lock.c": "/dev/kfd",
     "counters/pmu.c": "/sys/bus/event_source/devices",
-    "model/read/open.c": "a path that a person gave",
     "recorder/windows/counter_watch.c": "/dev/null",
     "process/foreign_file.c": "names of strangers, with care",
     "process/jvm/jvm.c": "below a folder that foreign_file.c opened; never followed",

@@ -369,7 +369,9 @@ static uint32_t begin_process(struct recording *recording, int number, struct er
 					    .folder = "/tmp" };
 
 	if (recording_process(recording, &process, err) ||
-	    recording_variables(recording, process.number, variables, ARRAY_SIZE(variables), err) ||
+	    recording_list(recording, CHUNK_VARIABLES,
+			   &(struct list_head){ process.number, 0, ARRAY_SIZE(variables) },
+			   variables, err) ||
 	    recording_functions(recording, &(struct list_head){ process.number, 0, FUNCTIONS },
 				functions, err))
 		fail(err->what);
@@ -411,7 +413,8 @@ int main(int argc, char **argv)
 		return 2;
 	many_kernels = argc > 4 ? strtoull(argv[4], NULL, 10) : 0;
 	if (recording_create(argv[1], &recording, &err) ||
-	    recording_session(recording, &session, &err) || recording_clock(recording, &err))
+	    recording_item(recording, CHUNK_SESSION, &session, &err) ||
+	    recording_clock(recording, &err))
 		fail(err.what);
 	for (int i = 0; i < processes; i++)
 		write_process(recording, i, rounds, &err);

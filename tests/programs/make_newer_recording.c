@@ -114,7 +114,8 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		functions[NEWER].domain = (uint8_t)atoi(argv[2]);
 	if (recording_create(argv[1], &recording, &err) ||
-	    recording_session(recording, &session, &err) || recording_clock(recording, &err))
+	    recording_item(recording, CHUNK_SESSION, &session, &err) ||
+	    recording_clock(recording, &err))
 		fail(err.what);
 	begin_process(recording, &err);
 	put_all();

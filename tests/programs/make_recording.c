@@ -280,11 +280,13 @@ static int begin_recording(const char *path, struct recording **ret, uint32_t *r
 	};
 	int r = recording_create(path, ret, err);
 
-	if (r || (r = recording_session(*ret, &session, err)) || (r = recording_clock(*ret, err)) ||
-	    (r = recording_process(*ret, &process, err)))
+	if (r || (r = recording_item(*ret, CHUNK_SESSION, &session, err)) ||
+	    (r = recording_clock(*ret, err)) || (r = recording_process(*ret, &process, err)))
 		return r;
 	*ret_process = process.number;
-	return recording_modules(*ret, process.number, modules, ARRAY_SIZE(modules), err);
+	return recording_list(*ret, CHUNK_MODULES,
+			      &(struct list_head){ process.number, 0, ARRAY_SIZE(modules) },
+			      modules, err);
 }
 
 static uint64_t run_workers(struct worker *workers, unsigned count)

@@ -5,7 +5,7 @@
 
 #include "host/model/domains.h"
 #include "host/recorder/record_job.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 #include <errno.h>
 #include <stdio.h>

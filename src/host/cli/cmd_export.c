@@ -18,7 +18,7 @@
 #include "host/export/exporter.h"
 #include "host/model/calls/call_view.h"
 #include "host/model/samples/samples.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 #include "host/ui/answers/share.h"
 
 struct export_values {

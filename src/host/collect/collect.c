@@ -410,7 +410,7 @@ static int count_drops_without_ring(struct collector *self, struct err *err)
 	self->drops_without_ring_ns = self->now_ns;
 	self->totals.drops[DROP_NO_RING] += more;
 	drops.counts[DROP_NO_RING] = count;
-	return recording_drops(self->recording, &drops, err);
+	return recording_item(self->recording, CHUNK_DROPS, &drops, err);
 }
 
 static void show_totals(struct collector *self)

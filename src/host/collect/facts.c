@@ -42,14 +42,14 @@ int facts_session(struct recording *recording, const char *limpet_version, const
 
 	uname(&machine);
 	own_command(command, sizeof(command));
-	return recording_session(recording,
-				 &(struct recorded_session){ .limpet_version = limpet_version,
-							     .host = machine.nodename,
-							     .kernel = machine.release,
-							     .machine = machine.machine,
-							     .command = command,
-							     .options = options },
-				 err);
+	return recording_item(recording, CHUNK_SESSION,
+			      &(struct recorded_session){ .limpet_version = limpet_version,
+							  .host = machine.nodename,
+							  .kernel = machine.release,
+							  .machine = machine.machine,
+							  .command = command,
+							  .options = options },
+			      err);
 }
 
 /* Children of its parent; 0 where the kernel does not list them. */

@@ -88,5 +88,6 @@ int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct 
 	while ((entry = readdir(directory)) && files.count < FILES_MAX)
 		if (files_take(&files, pid, entry->d_name, network))
 			return err_set(err, -ENOMEM, "files of %d: no memory", (int)pid);
-	return recording_files(recording, number, files.items, files.count, err);
+	return recording_list(recording, CHUNK_FILES, &(struct list_head){ number, 0, files.count },
+			      files.items, err);
 }

@@ -144,7 +144,8 @@ static int write_modules(struct recording *recording, uint32_t number, const str
 				  (i + 1 < count ? modules[i + 1].base : UINT64_MAX) -
 					  modules[i].base,
 				  &modules[i]);
-	r = recording_modules(recording, number, modules, count, err);
+	r = recording_list(recording, CHUNK_MODULES, &(struct list_head){ number, 0, count },
+			   modules, err);
 	free(modules);
 	return r;
 }

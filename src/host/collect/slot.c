@@ -93,7 +93,7 @@ int slot_flush(struct slot *slot, struct recording *recording, struct err *err)
 	}
 	batch_begin(slot);
 	if (!r && slot->has_unwritten_drops)
-		r = recording_drops(recording, &slot->drops, err);
+		r = recording_item(recording, CHUNK_DROPS, &slot->drops, err);
 	slot->has_unwritten_drops = false;
 	return r;
 }
@@ -104,7 +104,7 @@ int slot_rename(struct slot *slot, struct recording *recording, const char name[
 	if (strncmp(slot->name, name, sizeof(slot->name)) == 0)
 		return 0;
 	memcpy(slot->name, name, sizeof(slot->name) - 1);
-	return recording_rename(recording, &slot->thread, err);
+	return recording_item(recording, CHUNK_THREAD, &slot->thread, err);
 }
 
 void slot_end(struct slot *slot)

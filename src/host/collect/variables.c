@@ -61,7 +61,8 @@ int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
 		if (value)
 			found[count++] = (struct recorded_variable){ *names, value };
 	}
-	r = recording_variables(recording, number, found, count, err);
+	r = recording_list(recording, CHUNK_VARIABLES, &(struct list_head){ number, 0, count },
+			   found, err);
 	free(found);
 	return r;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/pool.h"
 #include "host/model/domains.h"
 #include "host/model/names.h"
 #include "host/recording/reader.h"
@@ -70,13 +71,14 @@ struct windows {
 
 /* The usage of processes: readings of each, in the order of the file, which for one process is that
  * of their times.  Zero is nothing. */
-struct usage_looks {
+struct usage_readings {
 	struct recorded_usage *items;
 	size_t count, room;
 };
 
 struct model {
-	char *limpet_version, *host, *kernel, *machine, *command, *options;
+	const char *limpet_version, *host, *kernel, *machine, *command, *options;
+	struct pool texts; /* of these, and of lists and metrics */
 	struct model_process **processes;
 	struct model_thread **threads;
 	uint32_t process_count, thread_count, function_count;
@@ -97,7 +99,7 @@ struct model {
 	uint64_t from_ns, to_ns;
 	struct samples *samples; /* see samples.h; never NULL */
 	struct windows windows;
-	struct usage_looks usage;
+	struct usage_readings usage;
 	struct recording_reader *reader;
 };
 
@@ -229,7 +231,7 @@ uint64_t call_correlation(const struct model *model, const struct call *call);
 /* A variable of its environment; NULL: not set, or not recorded. */
 const char *process_variable(const struct model_process *process, const char *name);
 /* Sets a variable over that of its environment; 0 or -ENOMEM. */
-int process_set_variable(struct model_process *process, const char *name,
+int process_set_variable(struct model *model, struct model_process *process, const char *name,
 			 const char *value) MUST_CHECK;
 
 /* The module of an address; NULL: none. */

@@ -43,29 +43,24 @@ const char *process_variable(const struct model_process *process, const char *na
 	return NULL;
 }
 
-int process_set_variable(struct model_process *process, const char *name, const char *value)
+int process_set_variable(struct model *model, struct model_process *process, const char *name,
+			 const char *value)
 {
-	struct recorded_variable *more;
-	char *own_name = strdup(name), *own_value = strdup(value);
+	struct recorded_variable *more,
+		added = { pool_keep(&model->texts, name), pool_keep(&model->texts, value) };
 
-	for (uint32_t i = 0; own_name && own_value && i < process->variable_count; i++)
+	if (!added.name || !added.value)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < process->variable_count; i++)
 		if (strcmp(process->variables[i].name, name) == 0) {
-			free(own_name);
-			free((char *)(uintptr_t)process->variables[i].value);
-			process->variables[i].value = own_value;
+			process->variables[i] = added;
 			return 0;
 		}
-	more = own_name && own_value
-		       ? reallocarray(process->variables, process->variable_count + 1u,
-				      sizeof(*process->variables))
-		       : NULL;
-	if (!more) {
-		free(own_name);
-		free(own_value);
+	more = reallocarray(process->variables, process->variable_count + 1u, sizeof(*more));
+	if (!more)
 		return -ENOMEM;
-	}
 	process->variables = more;
-	more[process->variable_count++] = (struct recorded_variable){ own_name, own_value };
+	more[process->variable_count++] = added;
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include "host/recorder/windows/device_windows.h"
 
 #include "host/core/notes.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -78,9 +78,10 @@ int tracing_begin_program(struct tracing *self, struct err *err)
 		return r;
 	source.process = self->process;
 	if (self->given.counter_fact_count)
-		r = recording_counters(self->programs->recording, self->process,
-				       self->given.counter_facts, self->given.counter_fact_count,
-				       err);
+		r = recording_list(
+			self->programs->recording, CHUNK_COUNTERS,
+			&(struct list_head){ self->process, 0, self->given.counter_fact_count },
+			self->given.counter_facts, err);
 	if (r)
 		return r;
 	r = collector_new(self->programs->recording, &source, &self->collector, err);

@@ -5,7 +5,7 @@
 
 #include "host/core/clock.h"
 #include "host/process/usage.h"
-#include "host/recording/usage_chunks.h"
+#include "host/recording/facts.h"
 
 #define LOOK_NS       200000000u
 #define FLUSH_NS      1000000000u
@@ -21,12 +21,13 @@ static void program_look(struct usage_watch *self, struct programs *programs,
 		return;
 	}
 	if (!self->bytes.size)
-		usage_begin(&self->bytes);
-	usage_put(&self->bytes, &(struct recorded_usage){ .process = program->number,
-							  .threads = usage.threads,
-							  .time_ns = now_ns(),
-							  .cpu_ns = usage.cpu_ns,
-							  .rss_bytes = usage.rss_bytes });
+		bytes_u32(&self->bytes, 0);
+	item_put(&self->bytes, CHUNK_USAGE,
+		 &(struct recorded_usage){ .process = program->number,
+					   .threads = usage.threads,
+					   .time_ns = now_ns(),
+					   .cpu_ns = usage.cpu_ns,
+					   .rss_bytes = usage.rss_bytes });
 	self->count++;
 }
 
@@ -35,7 +36,7 @@ int usage_watch_flush(struct usage_watch *self, struct recording *recording, str
 	int r = 0;
 
 	if (self->count) {
-		usage_set_count(&self->bytes, self->count);
+		count_set(&self->bytes, self->count);
 		r = recording_samples(recording, CHUNK_USAGE, &self->bytes, err);
 	}
 	usage_watch_done(self);

@@ -4,7 +4,7 @@
 #include "host/recording/read_ahead.h"
 
 #include "host/core/threads/quiet_thread.h"
-#include "host/recording/sample_chunks.h"
+#include "host/recording/pack_samples.h"
 
 #include <pthread.h>
 #include <stdlib.h>

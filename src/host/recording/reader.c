@@ -100,11 +100,17 @@ int reader_open_fd(int fd, const char *name, struct recording_reader **ret, stru
 
 int reader_open(const char *path, struct recording_reader **ret, struct err *err)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	/* Opening a pipe without a writer would block, and no pipe is a recording: O_NONBLOCK. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), code = -errno;
 
-	if (fd < 0)
-		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
-	return reader_open_fd(fd, path, ret, err);
+	if (fd >= 0)
+		return reader_open_fd(fd, path, ret, err);
+	err_set(err, code, "open '%s': %s", path, strerror(-code));
+	if (code != -EACCES)
+		return code;
+	err_why(err, "recordings are readable by their owner only");
+	err_fix(err, "sudo chown $USER FILE, or read it with sudo");
+	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
 static bool head_is_sound(const struct recording_reader *reader, uint64_t at,

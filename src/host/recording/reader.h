@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/recording/chunks.h"
+#include "host/recording/items.h"
 
 struct decoded_samples;
 

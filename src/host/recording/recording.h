@@ -10,8 +10,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/recording/chunks.h"
-#include "host/recording/window_chunks.h"
+#include "host/recording/pack_samples.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -31,9 +30,15 @@ int recording_create_in(int file, const char *path, struct recording **ret,
  * which reserves the name; returns its descriptor, which is written to, or -errno. */
 int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err) MUST_CHECK;
 
-/* Once, first of all. */
-int recording_session(struct recording *recording, const struct recorded_session *session,
-		      struct err *err) MUST_CHECK;
+/* One item in a chunk of its own: CHUNK_SESSION, once and first of all; CHUNK_THREAD, a known
+ * thread by another name; CHUNK_DROPS; CHUNK_SYSCALLS. */
+int recording_item(struct recording *recording, enum chunk_kind kind, const void *item,
+		   struct err *err) MUST_CHECK;
+
+/* A list of a process: CHUNK_MODULES, all that it has mapped now, which a later list replaces;
+ * CHUNK_FILES, CHUNK_VARIABLES and CHUNK_COUNTERS, once and before its records. */
+int recording_list(struct recording *recording, enum chunk_kind kind, const struct list_head *which,
+		   const void *items, struct err *err) MUST_CHECK;
 
 /* Fill in all but the number, which these assign. */
 int recording_process(struct recording *recording, struct recorded_process *process,
@@ -41,32 +46,9 @@ int recording_process(struct recording *recording, struct recorded_process *proc
 int recording_thread(struct recording *recording, struct recorded_thread *thread,
 		     struct err *err) MUST_CHECK;
 
-/* The same thread by another name. */
-int recording_rename(struct recording *recording, const struct recorded_thread *thread,
-		     struct err *err) MUST_CHECK;
-
 /* More entries of a process's table; the number of the first is filled in. */
 int recording_functions(struct recording *recording, struct list_head *which,
 			const struct trace_function *functions, struct err *err) MUST_CHECK;
-
-/* All that the process has mapped now; a later list replaces it. */
-int recording_modules(struct recording *recording, uint32_t process,
-		      const struct recorded_module *modules, uint32_t count,
-		      struct err *err) MUST_CHECK;
-
-/* Its open descriptors; once, before its records. */
-int recording_files(struct recording *recording, uint32_t process,
-		    const struct recorded_file *files, uint32_t count, struct err *err) MUST_CHECK;
-
-/* Some of its environment; once, before its records. */
-int recording_variables(struct recording *recording, uint32_t process,
-			const struct recorded_variable *variables, uint32_t count,
-			struct err *err) MUST_CHECK;
-
-/* The counters of its devices; before its records. */
-int recording_counters(struct recording *recording, uint32_t process,
-		       const struct recorded_counter *counters, uint32_t count,
-		       struct err *err) MUST_CHECK;
 
 /* At the start, at the end, and now and then, so that a recording that is cut has two. */
 int recording_clock(struct recording *recording, struct err *err) MUST_CHECK;
@@ -75,14 +57,7 @@ int recording_clock(struct recording *recording, struct err *err) MUST_CHECK;
 int recording_records(struct recording *recording, const struct records_head *head,
 		      struct bytes *payload, struct err *err) MUST_CHECK;
 
-int recording_drops(struct recording *recording, const struct recorded_drops *drops,
-		    struct err *err) MUST_CHECK;
-
-/* System calls of a process that began before, or have not returned. */
-int recording_syscalls(struct recording *recording, const struct recorded_syscalls *syscalls,
-		       struct err *err) MUST_CHECK;
-
-/* Samples and their tables: payloads made by sample_chunks.h. */
+/* Samples and their tables: payloads made by pack_samples.h. */
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err) MUST_CHECK;
 

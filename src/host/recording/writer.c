@@ -14,11 +14,11 @@
 #include "host/core/output/output_file.h"
 #include "host/core/room.h"
 #include "host/recording/async_writer.h"
-#include "host/recording/sample_chunks.h"
 
 /* The fastest: a recording costs time that the target needs. */
 #define COMPRESSION_LEVEL 1
 #define WORTH_COMPRESSING 128u
+#define NAME_TRIES        1000u
 
 struct recording {
 	struct async_writer *async_writer;
@@ -156,7 +156,7 @@ static void put_last_words(struct bytes *ret)
 				   .kind = CHUNK_END,
 				   .version = CHUNK_VERSION };
 
-	end_put(&payload, &end);
+	item_put(&payload, CHUNK_END, &end);
 	head.length = (uint32_t)payload.size;
 	if (!payload.has_failed)
 		writer_seal_chunk(&head, payload.data);
@@ -205,6 +205,26 @@ static int writer_create(struct output_begun *file, const char *path, struct rec
 	return 0;
 }
 
+int recording_unused_path(pid_t pid, char *ret, size_t room, struct err *err)
+{
+	char whose[16] = "all";
+	int r = -EEXIST;
+
+	if (pid)
+		snprintf(whose, sizeof(whose), "%d", (int)pid);
+	for (unsigned i = 1; r == -EEXIST && i < NAME_TRIES; i++) {
+		if (i == 1)
+			snprintf(ret, room, "limpet-%s.limpet", whose);
+		else
+			snprintf(ret, room, "limpet-%s-%u.limpet", whose, i);
+		r = output_begin_new(ret);
+	}
+	if (r >= 0)
+		return r;
+	err_set(err, r, "create '%s': %s", ret, strerror(-r));
+	return err_fix(err, "-o FILE names another one");
+}
+
 int recording_create_in(int given, const char *path, struct recording **ret, struct err *err)
 {
 	struct output_begun file = OUTPUT_BEGUN_NONE;
@@ -221,13 +241,24 @@ int recording_create(const char *path, struct recording **ret, struct err *err)
 	return r ? r : writer_create(&file, path, ret, err);
 }
 
-int recording_session(struct recording *recording, const struct recorded_session *session,
-		      struct err *err)
+int recording_item(struct recording *recording, enum chunk_kind kind, const void *item,
+		   struct err *err)
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 
-	session_put(&bytes, session);
-	return writer_put(recording, CHUNK_SESSION, &bytes, err);
+	item_put(&bytes, kind, item);
+	return writer_put(recording, kind, &bytes, err);
+}
+
+int recording_list(struct recording *recording, enum chunk_kind kind, const struct list_head *which,
+		   const void *items, struct err *err)
+{
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
+
+	list_put(&bytes, which);
+	for (uint32_t i = 0; i < which->count; i++)
+		item_put(&bytes, kind, (const char *)items + i * item_size(kind));
+	return writer_put(recording, kind, &bytes, err);
 }
 
 /* Numbers are assigned under the lock: their order is that of the file. */
@@ -239,7 +270,7 @@ int recording_process(struct recording *recording, struct recorded_process *proc
 
 	pthread_mutex_lock(&recording->lock);
 	process->number = recording->process_count;
-	process_put(&bytes, process);
+	item_put(&bytes, CHUNK_PROCESS, process);
 	r = make_room(&recording->function_counts, process->number,
 		      &recording->function_counts_room, sizeof(*recording->function_counts));
 	if (r) {
@@ -259,19 +290,10 @@ int recording_thread(struct recording *recording, struct recorded_thread *thread
 
 	pthread_mutex_lock(&recording->lock);
 	thread->number = recording->thread_count;
-	thread_put(&bytes, thread);
+	item_put(&bytes, CHUNK_THREAD, thread);
 	r = put_locked(recording, CHUNK_THREAD, &bytes);
 	recording->thread_count += !r;
 	return writer_settle(recording, r, err);
-}
-
-int recording_rename(struct recording *recording, const struct recorded_thread *thread,
-		     struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	thread_put(&bytes, thread);
-	return writer_put(recording, CHUNK_THREAD, &bytes, err);
 }
 
 int recording_functions(struct recording *recording, struct list_head *which,
@@ -296,58 +318,12 @@ int recording_functions(struct recording *recording, struct list_head *which,
 	return writer_settle(recording, r, err);
 }
 
-int recording_modules(struct recording *recording, uint32_t process,
-		      const struct recorded_module *modules, uint32_t count, struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	list_put(&bytes, &(struct list_head){ process, 0, count });
-	for (uint32_t i = 0; i < count; i++)
-		module_put(&bytes, &modules[i]);
-	return writer_put(recording, CHUNK_MODULES, &bytes, err);
-}
-
-int recording_files(struct recording *recording, uint32_t process,
-		    const struct recorded_file *files, uint32_t count, struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	list_put(&bytes, &(struct list_head){ process, 0, count });
-	for (uint32_t i = 0; i < count; i++)
-		file_put(&bytes, &files[i]);
-	return writer_put(recording, CHUNK_FILES, &bytes, err);
-}
-
-int recording_variables(struct recording *recording, uint32_t process,
-			const struct recorded_variable *variables, uint32_t count, struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	list_put(&bytes, &(struct list_head){ process, 0, count });
-	for (uint32_t i = 0; i < count; i++)
-		variable_put(&bytes, &variables[i]);
-	return writer_put(recording, CHUNK_VARIABLES, &bytes, err);
-}
-
-int recording_counters(struct recording *recording, uint32_t process,
-		       const struct recorded_counter *counters, uint32_t count, struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	list_put(&bytes, &(struct list_head){ process, 0, count });
-	for (uint32_t i = 0; i < count; i++)
-		counter_put(&bytes, &counters[i]);
-	return writer_put(recording, CHUNK_COUNTERS, &bytes, err);
-}
-
 int recording_clock(struct recording *recording, struct err *err)
 {
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 	struct clock_point now;
 
 	clock_now(&now);
-	clock_put(&bytes, &now);
-	return writer_put(recording, CHUNK_CLOCK, &bytes, err);
+	return recording_item(recording, CHUNK_CLOCK, &now, err);
 }
 
 int recording_records(struct recording *recording, const struct records_head *head,
@@ -360,24 +336,6 @@ int recording_records(struct recording *recording, const struct records_head *he
 	return writer_settle(recording, put_counted(recording, CHUNK_RECORDS, payload, &adds), err);
 }
 
-int recording_drops(struct recording *recording, const struct recorded_drops *drops,
-		    struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	drops_put(&bytes, drops);
-	return writer_put(recording, CHUNK_DROPS, &bytes, err);
-}
-
-int recording_syscalls(struct recording *recording, const struct recorded_syscalls *syscalls,
-		       struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	syscalls_put(&bytes, syscalls);
-	return writer_put(recording, CHUNK_SYSCALLS, &bytes, err);
-}
-
 int recording_samples(struct recording *recording, enum chunk_kind kind,
 		      const struct bytes *payload, struct err *err)
 {
@@ -385,7 +343,7 @@ int recording_samples(struct recording *recording, enum chunk_kind kind,
 	struct recorded_contents adds = { 0 };
 	struct numbered_head head;
 
-	if (kind == CHUNK_SAMPLES && !payload->has_failed && !numbered_take(&cursor, &head))
+	if (kind == CHUNK_SAMPLES && !payload->has_failed && !numbered_read(&cursor, &head))
 		adds.samples = head.count;
 	pthread_mutex_lock(&recording->lock);
 	return writer_settle(recording, put_counted(recording, kind, payload, &adds), err);
@@ -403,7 +361,7 @@ int recording_metrics(struct recording *recording, struct recorded_metric *metri
 	bytes_put(&bytes, &head, sizeof(head));
 	for (uint32_t i = 0; i < count; i++) {
 		metrics[i].number = head.first + i;
-		metric_put(&bytes, &metrics[i]);
+		item_put(&bytes, CHUNK_METRICS, &metrics[i]);
 	}
 	r = put_locked(recording, CHUNK_METRICS, &bytes);
 	recording->metric_count += r ? 0 : count;
@@ -420,7 +378,7 @@ int recording_windows(struct recording *recording, const struct recorded_window 
 
 	bytes_put(&bytes, &head, sizeof(head));
 	for (uint32_t i = 0; i < count; i++)
-		window_put(&bytes, &packer, &windows[i]);
+		window_pack(&bytes, &packer, &windows[i]);
 	pthread_mutex_lock(&recording->lock);
 	return writer_settle(recording, put_counted(recording, CHUNK_WINDOWS, &bytes, &adds), err);
 }
@@ -441,21 +399,14 @@ uint64_t recording_size(struct recording *recording)
 	return size;
 }
 
-static int put_end(struct recording *self, const struct recorded_end *end, struct err *err)
-{
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-	int r = recording_clock(self, err);
-
-	end_put(&bytes, end);
-	return r ? r : writer_put(self, CHUNK_END, &bytes, err);
-}
-
 int recording_end(struct recording *self, const struct recorded_end *end,
 		  struct recorded_contents *ret, struct err *err)
 {
-	int r = end ? put_end(self, end, err) : 0;
-	int closed = async_writer_close(TAKE(self->async_writer), ret);
+	int r = end ? recording_clock(self, err) : 0, closed;
 
+	if (!r && end)
+		r = recording_item(self, CHUNK_END, end, err);
+	closed = async_writer_close(TAKE(self->async_writer), ret);
 	if (r || !closed)
 		return r;
 	self->failure = closed;

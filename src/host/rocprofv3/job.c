@@ -10,7 +10,7 @@
 #include "host/model/domains.h"
 #include "host/process/process.h"
 #include "host/recorder/record_job.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -6,8 +6,8 @@
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
 #include "host/model/samples/profile.h"
+#include "host/recording/pack_samples.h"
 #include "host/recording/recording.h"
-#include "host/recording/sample_chunks.h"
 #include "host/top/live.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static void put_code(struct freezing *self, struct bytes *bytes, struct sample_p
 
 	(void)packer;
 	memcpy(recorded.build_id, code->build_id, sizeof(recorded.build_id));
-	code_put(bytes, &recorded);
+	item_put(bytes, CHUNK_CODE, &recorded);
 }
 
 static void put_frame(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
@@ -83,8 +83,8 @@ static void put_frame(struct freezing *self, struct bytes *bytes, struct sample_
 {
 	const struct sample_frame *frame = &self->samples->frames[i];
 
-	frame_put(bytes, packer,
-		  &(struct recorded_frame){ frame->code, frame->is_return, frame->address });
+	frame_pack(bytes, packer,
+		   &(struct recorded_frame){ frame->code, frame->is_return, frame->address });
 }
 
 static void put_stack(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
@@ -92,8 +92,8 @@ static void put_stack(struct freezing *self, struct bytes *bytes, struct sample_
 {
 	const struct sample_stack *stack = &self->samples->stacks[i];
 
-	stack_put(bytes, packer, (uint32_t)i,
-		  &(struct recorded_stack){ stack->caller, stack->frame });
+	stack_pack(bytes, packer, (uint32_t)i,
+		   &(struct recorded_stack){ stack->caller, stack->frame });
 }
 
 static void put_sample(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
@@ -102,7 +102,7 @@ static void put_sample(struct freezing *self, struct bytes *bytes, struct sample
 	const struct recorded_sample *sample = &self->samples->kept[i];
 
 	self->ends[sample->end]++;
-	sample_put(bytes, packer, sample);
+	sample_pack(bytes, packer, sample);
 }
 
 static void put_names(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
@@ -121,7 +121,7 @@ static void put_names(struct freezing *self, struct bytes *bytes, struct sample_
 			(struct recorded_name){ self->samples->functions[location->function].name,
 						location->file, location->line };
 	}
-	names_put(bytes, (uint32_t)i, names, count);
+	names_pack(bytes, (uint32_t)i, names, count);
 }
 
 static int write_slice(struct freezing *self, const struct chunk_items *items, size_t first,
@@ -179,7 +179,7 @@ static int write_totals(struct freezing *self)
 	};
 
 	memcpy(sampling.ends, self->ends, sizeof(sampling.ends));
-	sampling_put(&bytes, &sampling);
+	item_put(&bytes, CHUNK_SAMPLING, &sampling);
 	return recording_samples(self->file, CHUNK_SAMPLING, &bytes, self->err);
 }
 

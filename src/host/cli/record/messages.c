@@ -9,7 +9,7 @@
 #include "host/core/text/print.h"
 #include "host/model/domains.h"
 #include "host/process/procfs.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 #include <inttypes.h>
 #include <string.h>

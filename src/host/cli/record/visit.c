@@ -7,7 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 #include <inttypes.h>
 #include <stdio.h>

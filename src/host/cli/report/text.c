@@ -12,7 +12,7 @@
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 #include "host/model/samples/profile.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 static uint32_t rows_shown(uint32_t count, const struct report_style *style)
 {

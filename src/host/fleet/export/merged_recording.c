@@ -30,7 +30,7 @@ int merged_recording_begin(struct merged_recording *ret, int file, const char *p
 			 : recording_create_in(file, path, &merged.file, err);
 
 	if (!r)
-		r = recording_session(merged.file, &session, err);
+		r = recording_item(merged.file, CHUNK_SESSION, &session, err);
 	*ret = merged;
 	return r;
 }
@@ -66,8 +66,9 @@ static int process_add(struct merged_recording *self, const struct model_process
 	*ret_pid = put.pid;
 	r = recording_process(self->file, &put, err);
 	return r ? r
-		 : recording_variables(self->file, put.number, variables, ARRAY_SIZE(variables),
-				       err);
+		 : recording_list(self->file, CHUNK_VARIABLES,
+				  &(struct list_head){ put.number, 0, ARRAY_SIZE(variables) },
+				  variables, err);
 }
 
 /* The main thread of a process has its number. */
@@ -99,10 +100,10 @@ static void frame_write(struct item_run *run, uint32_t index)
 {
 	const struct sample_frame *frame = &run->samples->frames[index];
 
-	frame_put(&run->bytes, &run->packer,
-		  &(struct recorded_frame){ .code = run->codes[frame->code],
-					    .is_return = frame->is_return,
-					    .address = frame->address });
+	frame_pack(&run->bytes, &run->packer,
+		   &(struct recorded_frame){ .code = run->codes[frame->code],
+					     .is_return = frame->is_return,
+					     .address = frame->address });
 	run->count++;
 }
 
@@ -111,10 +112,10 @@ static void stack_write(struct item_run *run, uint32_t index)
 	const struct sample_stack *stack = &run->samples->stacks[index];
 	uint32_t first = run->merged->stacks;
 
-	stack_put(&run->bytes, &run->packer, first + index,
-		  &(struct recorded_stack){ stack->caller == STACK_NONE ? STACK_NONE
-									: first + stack->caller,
-					    run->merged->frames + stack->frame });
+	stack_pack(&run->bytes, &run->packer, first + index,
+		   &(struct recorded_stack){ stack->caller == STACK_NONE ? STACK_NONE
+									 : first + stack->caller,
+					     run->merged->frames + stack->frame });
 	run->count++;
 }
 
@@ -136,7 +137,7 @@ static void names_write(struct item_run *run, uint32_t index)
 	}
 	if (frame->is_unnamed || !count)
 		return;
-	names_put(&run->bytes, run->merged->frames + index, names, count);
+	names_pack(&run->bytes, run->merged->frames + index, names, count);
 	run->count++;
 }
 
@@ -203,7 +204,7 @@ static void code_write(struct item_run *run, const struct sample_code *code)
 				     .path = code->path };
 
 	memcpy(put.build_id, code->build_id, sizeof(put.build_id));
-	code_put(&run->bytes, &put);
+	item_put(&run->bytes, CHUNK_CODE, &put);
 	run->count++;
 }
 
@@ -257,7 +258,7 @@ static int on_sample(const struct sample_event *event, void *context)
 
 	self->begin_ns = self->begin_ns ? MIN(self->begin_ns, begin_ns) : begin_ns;
 	self->end_ns = MAX(self->end_ns, time_ns);
-	sample_put(&run->items.bytes, &run->items.packer, &put);
+	sample_pack(&run->items.bytes, &run->items.packer, &put);
 	if (++run->items.count < ITEMS_AT_ONCE)
 		return 0;
 	if (run_end(&run->items, CHUNK_SAMPLES, 0, run->err))
@@ -354,12 +355,13 @@ static int clock_write(struct merged_recording *self, uint64_t time_ns, struct e
 {
 	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 
-	clock_put(&bytes, &(struct clock_point){ .ticks = time_ns,
-						 .stated_hz = TICKS_HZ,
-						 .raw_ns = time_ns,
-						 .monotonic_ns = time_ns,
-						 .boot_ns = time_ns,
-						 .real_ns = time_ns });
+	item_put(&bytes, CHUNK_CLOCK,
+		 &(struct clock_point){ .ticks = time_ns,
+					.stated_hz = TICKS_HZ,
+					.raw_ns = time_ns,
+					.monotonic_ns = time_ns,
+					.boot_ns = time_ns,
+					.real_ns = time_ns });
 	return recording_samples(self->file, CHUNK_CLOCK, &bytes, err);
 }
 
@@ -370,8 +372,8 @@ static int end_write(struct merged_recording *self, struct err *err)
 
 	self->sampling.sampler = self->sampler;
 	self->sampling.reasons = "";
-	sampling_put(&totals, &self->sampling);
-	end_put(&end, &(struct recorded_end){ .reason = RECORDING_COMPLETE });
+	item_put(&totals, CHUNK_SAMPLING, &self->sampling);
+	item_put(&end, CHUNK_END, &(struct recorded_end){ .reason = RECORDING_COMPLETE });
 	r = clock_write(self, self->begin_ns, err);
 	if (!r)
 		r = clock_write(self, MAX(self->end_ns, self->begin_ns + 1), err);

@@ -9,8 +9,8 @@
 #include "host/core/table.h"
 #include "host/fleet/fleet.h"
 #include "host/model/model.h"
+#include "host/recording/pack_samples.h"
 #include "host/recording/recording.h"
-#include "host/recording/sample_chunks.h"
 
 /* Variables of each process in the recording. */
 #define VARIABLE_OF_RANK "LIMPET_RANK"

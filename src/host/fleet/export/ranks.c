@@ -19,8 +19,11 @@
 static int rank_name(struct model *model, const struct fleet *fleet, const struct fleet_rank *rank)
 {
 	char name[160], number[16], size[16];
-	int r = rank->node == NODE_NONE ? 0 : text_set(&model->host, fleet->nodes[rank->node].name);
+	int r;
 
+	if (rank->node != NODE_NONE)
+		model->host = pool_keep(&model->texts, fleet->nodes[rank->node].name);
+	r = model->host ? 0 : -ENOMEM;
 	snprintf(number, sizeof(number), "%u", rank->number);
 	snprintf(size, sizeof(size), "%zu", fleet->rank_count);
 	for (uint32_t i = 0; !r && i < model->process_count; i++) {
@@ -30,9 +33,9 @@ static int rank_name(struct model *model, const struct fleet *fleet, const struc
 			   process->name);
 		r = text_set(&process->name, name);
 		if (!r)
-			r = process_set_variable(process, "RANK", number);
+			r = process_set_variable(model, process, "RANK", number);
 		if (!r)
-			r = process_set_variable(process, "WORLD_SIZE", size);
+			r = process_set_variable(model, process, "WORLD_SIZE", size);
 	}
 	return r;
 }

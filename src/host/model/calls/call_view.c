@@ -1,8 +1,8 @@
 /*
  * Makes samples of traced calls.
  */
-#include "host/model/model.h"
 #include "host/model/calls/call_view.h"
+#include "host/model/model.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"

@@ -12,58 +12,15 @@
 #include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
 #include "host/model/windows/windows.h"
+#include "host/recording/facts.h"
 #include "host/recording/read_ahead.h"
-#include "host/recording/usage_chunks.h"
-
-static void drop_modules(struct model_process *process)
-{
-	for (uint32_t i = 0; i < process->module_count; i++)
-		free((char *)(uintptr_t)process->modules[i].path);
-	free(process->modules);
-	process->modules = NULL;
-	process->module_count = 0;
-}
-
-static void drop_files(struct model_process *process)
-{
-	for (uint32_t i = 0; i < process->file_count; i++)
-		free((char *)(uintptr_t)process->files[i].name);
-	free(process->files);
-	process->files = NULL;
-	process->file_count = 0;
-}
-
-static void drop_variables(struct model_process *process)
-{
-	for (uint32_t i = 0; i < process->variable_count; i++) {
-		free((char *)(uintptr_t)process->variables[i].name);
-		free((char *)(uintptr_t)process->variables[i].value);
-	}
-	free(process->variables);
-	process->variables = NULL;
-	process->variable_count = 0;
-}
-
-static void drop_counters(struct model_process *process)
-{
-	for (uint32_t i = 0; i < process->counter_count; i++) {
-		free((char *)(uintptr_t)process->counters[i].name);
-		free((char *)(uintptr_t)process->counters[i].block);
-		free((char *)(uintptr_t)process->counters[i].description);
-		free((char *)(uintptr_t)process->counters[i].expression);
-		free((char *)(uintptr_t)process->counters[i].expanded);
-	}
-	free(process->counters);
-	process->counters = NULL;
-	process->counter_count = process->counter_events = 0;
-}
 
 void model_process_free(struct model_process *process)
 {
-	drop_modules(process);
-	drop_files(process);
-	drop_variables(process);
-	drop_counters(process);
+	free(process->modules);
+	free(process->files);
+	free(process->variables);
+	free(process->counters);
 	names_done(&process->names);
 	free(process->functions);
 	free(process->name);
@@ -87,28 +44,31 @@ static int model_grow(void *list, uint32_t count)
 	return 0;
 }
 
-static int take_session(struct model *model, const struct chunk *chunk)
+static int read_session(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_session session;
 
-	if (session_take(chunk->payload, &session))
+	if (item_read(&cursor, CHUNK_SESSION, &session))
 		return -EPROTO;
-	return text_set(&model->limpet_version, session.limpet_version) ||
-			       text_set(&model->host, session.host) ||
-			       text_set(&model->kernel, session.kernel) ||
-			       text_set(&model->machine, session.machine) ||
-			       text_set(&model->command, session.command) ||
-			       text_set(&model->options, session.options)
-		       ? -ENOMEM
-		       : 0;
+	if (item_keep(CHUNK_SESSION, &session, &model->texts))
+		return -ENOMEM;
+	model->limpet_version = session.limpet_version;
+	model->host = session.host;
+	model->kernel = session.kernel;
+	model->machine = session.machine;
+	model->command = session.command;
+	model->options = session.options;
+	return 0;
 }
 
-static int take_process(struct model *model, const struct chunk *chunk)
+static int read_process(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_process facts;
 	struct model_process *process;
 
-	if (process_take(chunk->payload, &facts) || facts.number != model->process_count)
+	if (item_read(&cursor, CHUNK_PROCESS, &facts) || facts.number != model->process_count)
 		return -EPROTO;
 	process = calloc(1, sizeof(*process));
 	if (!process || model_grow(&model->processes, model->process_count)) {
@@ -147,11 +107,12 @@ static int add_thread(struct model *model, const struct recorded_thread *facts)
 	return text_set(&thread->name, facts->name);
 }
 
-static int take_thread(struct model *model, const struct chunk *chunk)
+static int read_thread(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_thread facts;
 
-	if (thread_take(chunk->payload, &facts) || facts.process >= model->process_count ||
+	if (item_read(&cursor, CHUNK_THREAD, &facts) || facts.process >= model->process_count ||
 	    facts.number > model->thread_count)
 		return -EPROTO;
 	if (facts.number < model->thread_count)
@@ -159,14 +120,14 @@ static int take_thread(struct model *model, const struct chunk *chunk)
 	return add_thread(model, &facts);
 }
 
-static int take_functions(struct model *model, const struct chunk *chunk)
+static int read_functions(struct model *model, const struct chunk *chunk)
 {
 	struct cursor cursor = chunk->payload;
 	struct model_process *process;
 	struct trace_function *longer;
 	struct list_head head;
 
-	if (list_take(&cursor, &head) || head.process >= model->process_count)
+	if (list_read(&cursor, &head) || head.process >= model->process_count)
 		return -EPROTO;
 	process = model->processes[head.process];
 	if (head.first != process->function_count ||
@@ -177,21 +138,10 @@ static int take_functions(struct model *model, const struct chunk *chunk)
 		return -ENOMEM;
 	process->functions = longer;
 	for (uint32_t i = 0; i < head.count; i++) {
-		if (function_take(&cursor, &longer[head.first + i]))
+		if (function_read(&cursor, &longer[head.first + i]))
 			return -EPROTO;
 		process->function_count++;
 	}
-	return 0;
-}
-
-/* The head of a list that replaces the process's earlier one; an entry has at least a byte. */
-static int take_list(const struct model *model, struct cursor *cursor, struct list_head *ret,
-		     struct model_process **ret_process)
-{
-	if (list_take(cursor, ret) || ret->process >= model->process_count ||
-	    ret->count > (size_t)(cursor->end - cursor->at))
-		return -EPROTO;
-	*ret_process = model->processes[ret->process];
 	return 0;
 }
 
@@ -202,129 +152,89 @@ static int by_base(const void *left, const void *right)
 	return a->base < b->base ? -1 : a->base > b->base;
 }
 
-static int take_modules(struct model *model, const struct chunk *chunk)
+/* Events come first. */
+static int count_events(struct model_process *process)
 {
-	struct cursor cursor = chunk->payload;
-	struct model_process *process;
-	struct list_head head;
+	uint32_t count = process->counter_count;
 
-	if (take_list(model, &cursor, &head, &process))
-		return -EPROTO;
-	drop_modules(process);
-	process->modules = calloc(MAX(head.count, 1u), sizeof(*process->modules));
-	if (!process->modules)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < head.count; i++) {
-		struct recorded_module *module = &process->modules[i];
-
-		if (module_take(&cursor, module))
+	process->counter_events = process->counter_count = 0;
+	for (; process->counter_count < count; process->counter_count++) {
+		if (!process->counters[process->counter_count].is_event)
+			continue;
+		if (process->counter_events != process->counter_count)
 			return -EPROTO;
-		module->path = strdup(module->path);
-		if (!module->path)
-			return -ENOMEM;
-		process->module_count++;
-	}
-	qsort(process->modules, process->module_count, sizeof(*process->modules), by_base);
-	return 0;
-}
-
-static int take_files(struct model *model, const struct chunk *chunk)
-{
-	struct cursor cursor = chunk->payload;
-	struct model_process *process;
-	struct list_head head;
-
-	if (take_list(model, &cursor, &head, &process))
-		return -EPROTO;
-	drop_files(process);
-	process->files = calloc(MAX(head.count, 1u), sizeof(*process->files));
-	if (!process->files)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < head.count; i++) {
-		struct recorded_file *file = &process->files[i];
-
-		if (file_take(&cursor, file))
-			return -EPROTO;
-		file->name = strdup(file->name);
-		if (!file->name)
-			return -ENOMEM;
-		process->file_count++;
+		process->counter_events++;
 	}
 	return 0;
 }
 
-static int take_variables(struct model *model, const struct chunk *chunk)
-{
-	struct cursor cursor = chunk->payload;
-	struct recorded_variable variable;
-	struct model_process *process;
-	struct list_head head;
+/* A list of a process: the address of its pointer, and its count. */
+struct item_list {
+	void *items;
+	uint32_t *count;
+};
 
-	if (take_list(model, &cursor, &head, &process))
-		return -EPROTO;
-	drop_variables(process);
-	process->variables = calloc(MAX(head.count, 1u), sizeof(*process->variables));
-	if (!process->variables)
+static struct item_list list_of(struct model_process *process, unsigned kind)
+{
+	switch (kind) {
+	case CHUNK_MODULES:
+		return (struct item_list){ &process->modules, &process->module_count };
+	case CHUNK_FILES:
+		return (struct item_list){ &process->files, &process->file_count };
+	case CHUNK_VARIABLES:
+		return (struct item_list){ &process->variables, &process->variable_count };
+	default:
+		return (struct item_list){ &process->counters, &process->counter_count };
+	}
+}
+
+static int read_items(struct model *model, unsigned kind, struct cursor *cursor, uint32_t count,
+		      struct item_list list)
+{
+	size_t size = item_size(kind);
+	char *items = calloc(MAX(count, 1u), size);
+
+	free(*(void **)list.items);
+	*(void **)list.items = items;
+	*list.count = 0;
+	if (!items)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < head.count; i++) {
-		if (variable_take(&cursor, &variable))
+	for (uint32_t i = 0; i < count; i++, items += size) {
+		if (item_read(cursor, kind, items))
 			return -EPROTO;
-		process->variables[i].name = strdup(variable.name);
-		process->variables[i].value = strdup(variable.value);
-		process->variable_count++;
-		if (!process->variables[i].name || !process->variables[i].value)
+		if (item_keep(kind, items, &model->texts))
 			return -ENOMEM;
+		++*list.count;
 	}
 	return 0;
 }
 
-static int keep_counter(struct recorded_counter *counter)
-{
-	const char **const texts[] = { &counter->name, &counter->block, &counter->description,
-				       &counter->expression, &counter->expanded };
-	bool is_whole = true;
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
-		*texts[i] = strdup(*texts[i]);
-		is_whole &= *texts[i] != NULL;
-	}
-	return is_whole ? 0 : -ENOMEM;
-}
-
-static int take_counters(struct model *model, const struct chunk *chunk)
+/* A later list replaces an earlier one; an item has at least a byte. */
+static int read_list(struct model *model, const struct chunk *chunk)
 {
 	struct cursor cursor = chunk->payload;
 	struct model_process *process;
 	struct list_head head;
+	int r;
 
-	if (take_list(model, &cursor, &head, &process))
+	if (list_read(&cursor, &head) || head.process >= model->process_count ||
+	    head.count > (size_t)(cursor.end - cursor.at))
 		return -EPROTO;
-	drop_counters(process);
-	process->counters = calloc(MAX(head.count, 1u), sizeof(*process->counters));
-	if (!process->counters)
-		return -ENOMEM;
-	for (uint32_t i = 0; i < head.count; i++) {
-		struct recorded_counter *counter = &process->counters[i];
-
-		/* Events come first. */
-		if (counter_take(&cursor, counter) ||
-		    (counter->is_event && process->counter_events != i)) {
-			*counter = (struct recorded_counter){ 0 };
-			return -EPROTO;
-		}
-		process->counter_events += counter->is_event;
-		process->counter_count++;
-		if (keep_counter(counter))
-			return -ENOMEM;
-	}
-	return 0;
+	process = model->processes[head.process];
+	r = read_items(model, chunk->kind, &cursor, head.count, list_of(process, chunk->kind));
+	if (chunk->kind == CHUNK_MODULES && process->modules)
+		qsort(process->modules, process->module_count, sizeof(*process->modules), by_base);
+	if (chunk->kind == CHUNK_COUNTERS && count_events(process) && !r)
+		r = -EPROTO;
+	return r;
 }
 
-static int take_clock(struct model *model, const struct chunk *chunk)
+static int read_clock(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct clock_point point;
 
-	if (clock_take(chunk->payload, &point))
+	if (item_read(&cursor, CHUNK_CLOCK, &point))
 		return -EPROTO;
 	if (!model->has_clock)
 		model->first = point;
@@ -333,47 +243,50 @@ static int take_clock(struct model *model, const struct chunk *chunk)
 	return 0;
 }
 
-static int take_drops(struct model *model, const struct chunk *chunk)
+static int read_drops(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_drops drops;
-	uint64_t *into;
 
-	if (drops_take(chunk->payload, &drops) || drops.process >= model->process_count ||
+	if (item_read(&cursor, CHUNK_DROPS, &drops) || drops.process >= model->process_count ||
 	    (drops.thread != THREAD_NONE && drops.thread >= model->thread_count))
 		return -EPROTO;
-	into = drops.thread == THREAD_NONE ? model->processes[drops.process]->drops
-					   : model->threads[drops.thread]->drops;
-	memcpy(into, drops.counts, sizeof(drops.counts));
+	memcpy(drops.thread == THREAD_NONE ? model->processes[drops.process]->drops
+					   : model->threads[drops.thread]->drops,
+	       drops.counts, sizeof(drops.counts));
 	return 0;
 }
 
-static int take_syscalls(struct model *model, const struct chunk *chunk)
+static int read_syscalls(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_syscalls syscalls;
 
-	if (syscalls_take(chunk->payload, &syscalls) || syscalls.process >= model->process_count)
+	if (item_read(&cursor, CHUNK_SYSCALLS, &syscalls) ||
+	    syscalls.process >= model->process_count)
 		return -EPROTO;
 	model->processes[syscalls.process]->syscalls_before = syscalls.began_before;
 	model->processes[syscalls.process]->syscalls_under_way = syscalls.under_way;
 	return 0;
 }
 
-static int take_end(struct model *model, const struct chunk *chunk)
+static int read_end(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_end end;
 
-	if (end_take(chunk->payload, &end))
+	if (item_read(&cursor, CHUNK_END, &end) || !end.reason || end.reason >= RECORDING_ENDS)
 		return -EPROTO;
 	model->end = end;
 	return 0;
 }
 
-static int take_records(struct model *model, const struct chunk *chunk)
+static int read_records(struct model *model, const struct chunk *chunk)
 {
 	struct cursor cursor = chunk->payload;
 	struct records_head head;
 
-	if (records_take(&cursor, &head) || head.thread >= model->thread_count)
+	if (records_read(&cursor, &head) || head.thread >= model->thread_count)
 		return -EPROTO;
 	if (head.count > model->records_max - MIN(model->records, model->records_max))
 		return -EFBIG;
@@ -381,12 +294,12 @@ static int take_records(struct model *model, const struct chunk *chunk)
 }
 
 /* A reading of an unknown process invalidates its chunk. */
-static int look_add(struct model *model, struct cursor *cursor)
+static int usage_add(struct model *model, struct cursor *cursor)
 {
-	struct usage_looks *self = &model->usage;
+	struct usage_readings *self = &model->usage;
 	struct recorded_usage usage;
 
-	if (usage_take(cursor, &usage) || usage.process >= model->process_count)
+	if (item_read(cursor, CHUNK_USAGE, &usage) || usage.process >= model->process_count)
 		return -EPROTO;
 	if (make_room(&self->items, self->count, &self->room, sizeof(*self->items)))
 		return -ENOMEM;
@@ -394,56 +307,53 @@ static int look_add(struct model *model, struct cursor *cursor)
 	return 0;
 }
 
-int usage_take_chunk(struct model *model, const struct chunk *chunk)
+int usage_read_chunk(struct model *model, const struct chunk *chunk)
 {
 	struct cursor cursor = chunk->payload;
 	size_t before = model->usage.count;
 	uint32_t count;
-	int r = usage_take_count(&cursor, &count);
+	int r = usage_count_read(&cursor, &count);
 
 	if (!r && count > model->records_max - MIN(before, model->records_max))
 		return -EFBIG;
 	for (uint32_t i = 0; !r && i < count; i++)
-		r = look_add(model, &cursor);
+		r = usage_add(model, &cursor);
 	if (r)
 		model->usage.count = before;
 	return r;
 }
 
-typedef int chunk_taker(struct model *model, const struct chunk *chunk);
-
-static chunk_taker *const takers[] = {
-	[CHUNK_SESSION] = take_session,
-	[CHUNK_PROCESS] = take_process,
-	[CHUNK_THREAD] = take_thread,
-	[CHUNK_FUNCTIONS] = take_functions,
-	[CHUNK_MODULES] = take_modules,
-	[CHUNK_CLOCK] = take_clock,
-	[CHUNK_RECORDS] = take_records,
-	[CHUNK_DROPS] = take_drops,
-	[CHUNK_END] = take_end,
-	[CHUNK_FILES] = take_files,
-	[CHUNK_VARIABLES] = take_variables,
-	[CHUNK_SAMPLING] = samples_take_chunk,
-	[CHUNK_CODE] = samples_take_chunk,
-	[CHUNK_FRAMES] = samples_take_chunk,
-	[CHUNK_STACKS] = samples_take_chunk,
-	[CHUNK_SAMPLES] = samples_take_chunk,
-	[CHUNK_NAMES] = samples_take_chunk,
-	[CHUNK_GIL] = samples_take_chunk,
-	[CHUNK_SYSCALLS] = take_syscalls,
-	[CHUNK_COUNTERS] = take_counters,
-	[CHUNK_METRICS] = windows_take_chunk,
-	[CHUNK_WINDOWS] = windows_take_chunk,
-	[CHUNK_USAGE] = usage_take_chunk,
+static int (*const readers[])(struct model *model, const struct chunk *chunk) = {
+	[CHUNK_SESSION] = read_session,
+	[CHUNK_PROCESS] = read_process,
+	[CHUNK_THREAD] = read_thread,
+	[CHUNK_FUNCTIONS] = read_functions,
+	[CHUNK_MODULES] = read_list,
+	[CHUNK_CLOCK] = read_clock,
+	[CHUNK_RECORDS] = read_records,
+	[CHUNK_DROPS] = read_drops,
+	[CHUNK_END] = read_end,
+	[CHUNK_FILES] = read_list,
+	[CHUNK_VARIABLES] = read_list,
+	[CHUNK_SAMPLING] = samples_read_sampling,
+	[CHUNK_CODE] = samples_read_codes,
+	[CHUNK_FRAMES] = samples_read_frames,
+	[CHUNK_STACKS] = samples_read_stacks,
+	[CHUNK_SAMPLES] = samples_read_chunk,
+	[CHUNK_NAMES] = samples_read_names,
+	[CHUNK_GIL] = samples_read_gil,
+	[CHUNK_SYSCALLS] = read_syscalls,
+	[CHUNK_COUNTERS] = read_list,
+	[CHUNK_METRICS] = windows_read_metrics,
+	[CHUNK_WINDOWS] = windows_read_chunk,
+	[CHUNK_USAGE] = usage_read_chunk,
 };
 
 /* 0, also where it makes no sense, or -ENOMEM. */
-static int chunk_take(struct model *model, const struct chunk *chunk)
+static int chunk_read(struct model *model, const struct chunk *chunk)
 {
-	int r = chunk->kind < ARRAY_SIZE(takers) && takers[chunk->kind]
-			? takers[chunk->kind](model, chunk)
-			: 0;
+	bool is_known = chunk->kind < ARRAY_SIZE(readers) && readers[chunk->kind];
+	int r = is_known ? readers[chunk->kind](model, chunk) : 0;
 
 	model->left_out += r == -EFBIG;
 	model->damaged += r && r != -EFBIG && r != -ENOMEM;
@@ -458,7 +368,7 @@ int model_read_chunks(struct model *model)
 	int r = 0;
 
 	while (!r && (ahead ? read_ahead_next(ahead, &chunk) : reader_next(model->reader, &chunk)))
-		r = chunk_take(model, &chunk);
+		r = chunk_read(model, &chunk);
 	read_ahead_stop(ahead);
 	return r;
 }

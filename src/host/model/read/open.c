@@ -4,20 +4,18 @@
 #include "host/model/model.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/text/text.h"
 #include "host/model/read/chunks.h"
 #include "host/model/read/index.h"
 #include "host/model/samples/raw_stacks.h"
 #include "host/model/samples/samples.h"
 #include "host/model/windows/windows.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 static void free_thread(struct model_thread *thread)
 {
@@ -36,12 +34,7 @@ void model_free(struct model *model)
 		free_thread(model->threads[i]);
 	free(model->processes);
 	free(model->threads);
-	free(model->limpet_version);
-	free(model->host);
-	free(model->kernel);
-	free(model->machine);
-	free(model->command);
-	free(model->options);
+	pool_done(&model->texts);
 	samples_free(model->samples);
 	windows_done(&model->windows);
 	free(model->usage.items);
@@ -94,11 +87,10 @@ static int model_fill(struct model *model, const struct sample_watcher *watcher)
 	if (!model->samples)
 		return -ENOMEM;
 	model->samples->watcher = watcher;
-	/* Texts are "" by default: callers need not check whether there was a session. */
-	if (text_set(&model->limpet_version, "") || text_set(&model->host, "") ||
-	    text_set(&model->kernel, "") || text_set(&model->machine, "") ||
-	    text_set(&model->command, "") || text_set(&model->options, "") ||
-	    model_read_chunks(model))
+	/* Callers need not check whether there was a session. */
+	model->limpet_version = model->host = model->kernel = model->machine = model->command =
+		model->options = "";
+	if (model_read_chunks(model))
 		return -ENOMEM;
 	model->samples->watcher = NULL;
 	return add_up(model);
@@ -116,21 +108,24 @@ static void set_limits(struct model *model, uint64_t records_max)
 }
 
 struct opening {
-	const char *name;
+	const char *name; /* its path, where fd is -1 */
+	int fd;
 	uint64_t records_max; /* 0: by the size */
 	const struct sample_watcher *watcher;
 };
 
-static int open_fd(int fd, const struct opening *opening, struct model **ret, struct err *err)
+static int recording_open(const struct opening *opening, struct model **ret, struct err *err)
 {
 	CLEANUP(model_free) struct model *self = calloc(1, sizeof(*self));
 	int r;
 
 	if (!self) {
-		close(fd);
+		if (opening->fd >= 0)
+			close(opening->fd);
 		return err_set(err, -ENOMEM, "read '%s': no memory", opening->name);
 	}
-	r = reader_open_fd(fd, opening->name, &self->reader, err);
+	r = opening->fd < 0 ? reader_open(opening->name, &self->reader, err)
+			    : reader_open_fd(opening->fd, opening->name, &self->reader, err);
 	if (r)
 		return r;
 	set_limits(self, opening->records_max);
@@ -142,38 +137,18 @@ static int open_fd(int fd, const struct opening *opening, struct model **ret, st
 
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err)
 {
-	return open_fd(fd, &(struct opening){ .name = name }, ret, err);
-}
-
-static int explain_open(const char *path, int code, struct err *err)
-{
-	err_set(err, code, "open '%s': %s", path, strerror(-code));
-	if (code != -EACCES)
-		return code;
-	err_why(err, "recordings are readable by their owner only");
-	err_fix(err, "sudo chown $USER FILE, or read it with sudo");
-	return err_exit(err, EXIT_NOT_PERMITTED);
-}
-
-static int open_path(const struct opening *opening, struct model **ret, struct err *err)
-{
-	/* Opening a pipe without a writer would block, and no pipe is a recording: O_NONBLOCK. */
-	int fd = open(opening->name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-
-	if (fd < 0)
-		return explain_open(opening->name, -errno, err);
-	return open_fd(fd, opening, ret, err);
+	return recording_open(&(struct opening){ name, fd, 0, NULL }, ret, err);
 }
 
 int model_open_up_to(const char *path, uint64_t records_max, struct model **ret, struct err *err)
 {
-	return open_path(&(struct opening){ path, records_max, NULL }, ret, err);
+	return recording_open(&(struct opening){ path, -1, records_max, NULL }, ret, err);
 }
 
 int model_open_watched(const char *path, const struct sample_watcher *watcher, struct model **ret,
 		       struct err *err)
 {
-	return open_path(&(struct opening){ path, 0, watcher }, ret, err);
+	return recording_open(&(struct opening){ path, -1, 0, watcher }, ret, err);
 }
 
 int model_open(const char *path, struct model **ret, struct err *err)

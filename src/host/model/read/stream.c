@@ -149,7 +149,7 @@ static int read_location(struct stream *stream)
 	int r = 0;
 
 	if (reader_at(stream->model->reader, location->at, &chunk) ||
-	    records_take(&chunk.payload, &head))
+	    records_read(&chunk.payload, &head))
 		return 0;
 	if (location > stream->thread->locations && location[-1].sequence + 1 != location->sequence)
 		stream->has_last = false;

@@ -179,7 +179,7 @@ static int number_chunk(struct model *model, const struct model_thread *thread, 
 	struct chunk chunk;
 	int r = 0;
 
-	if (reader_at(model->reader, at, &chunk) || records_take(&chunk.payload, &head))
+	if (reader_at(model->reader, at, &chunk) || records_read(&chunk.payload, &head))
 		return 0;
 	while (!r && unpack(&packer, &chunk.payload, record) > 0)
 		if (stack->head.kind == RECORD_STACK)

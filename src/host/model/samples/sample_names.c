@@ -86,19 +86,19 @@ static bool are_short(const struct recorded_name *names, uint32_t count)
 	return true;
 }
 
-int samples_take_names(struct model *model, struct cursor cursor, uint64_t at)
+int samples_read_names(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct samples *self = model->samples;
 	struct recorded_name names[FRAME_NAMES_MAX];
 	struct numbered_head head;
 	uint32_t frame, name_count;
 
-	(void)at;
-	if (numbered_take(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
+	if (numbered_read(&cursor, &head) || head.count > (size_t)(cursor.end - cursor.at))
 		return -EPROTO;
 	for (uint32_t i = 0; i < head.count; i++) {
-		if (names_take(&cursor, &frame, names, &name_count) || frame >= self->frame_count ||
-		    !are_short(names, name_count))
+		if (names_unpack(&cursor, &frame, names, &name_count) ||
+		    frame >= self->frame_count || !are_short(names, name_count))
 			return -EPROTO;
 		if (self->location_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
 			return -EFBIG;

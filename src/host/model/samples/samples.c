@@ -55,13 +55,13 @@ void samples_free(struct samples *samples)
 	free(samples);
 }
 
-static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
+int samples_read_sampling(struct model *model, const struct chunk *chunk)
 {
 	struct samples *self = model->samples;
+	struct cursor cursor = chunk->payload;
 	struct recorded_sampling sampling;
 
-	(void)at;
-	if (sampling_take(cursor, &sampling))
+	if (item_read(&cursor, CHUNK_SAMPLING, &sampling))
 		return -EPROTO;
 	self->hz = sampling.hz;
 	self->flags = sampling.flags;
@@ -72,16 +72,16 @@ static int take_sampling(struct model *model, struct cursor cursor, uint64_t at)
 		       : 0;
 }
 
-static int take_gil(struct model *model, struct cursor cursor, uint64_t at)
+int samples_read_gil(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	uint32_t count = cursor_u32(&cursor);
 	struct recorded_gil gil;
 
-	(void)at;
 	for (uint32_t i = 0; i < count; i++) {
 		struct model_thread *thread;
 
-		if (gil_take(&cursor, &gil) || gil.thread >= model->thread_count)
+		if (item_read(&cursor, CHUNK_GIL, &gil) || gil.thread >= model->thread_count)
 			return -EPROTO;
 		thread = model->threads[gil.thread];
 		thread->gil_looks = gil.looks;
@@ -92,10 +92,10 @@ static int take_gil(struct model *model, struct cursor cursor, uint64_t at)
 }
 
 /* The head of a list that continues the last one; an item has at least a byte. */
-static int take_head(const struct model *model, struct cursor *cursor, size_t known,
+static int read_head(const struct model *model, struct cursor *cursor, size_t known,
 		     struct numbered_head *ret)
 {
-	if (numbered_take(cursor, ret) || ret->first != known ||
+	if (numbered_read(cursor, ret) || ret->first != known ||
 	    ret->count > (size_t)(cursor->end - cursor->at))
 		return -EPROTO;
 	return known + ret->count > MIN(model->records_max, UINT32_MAX - 1) ? -EFBIG : 0;
@@ -121,32 +121,32 @@ static int add_code(struct model *model, const struct recorded_code *recorded)
 	return 0;
 }
 
-static int take_codes(struct model *model, struct cursor cursor, uint64_t at)
+int samples_read_codes(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct numbered_head head;
 	struct recorded_code code;
-	int r = take_head(model, &cursor, model->samples->code_count, &head);
+	int r = read_head(model, &cursor, model->samples->code_count, &head);
 
-	(void)at;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		r = code_take(&cursor, &code);
+		r = item_read(&cursor, CHUNK_CODE, &code);
 		if (!r)
 			r = add_code(model, &code);
 	}
 	return r;
 }
 
-static int take_frames(struct model *model, struct cursor cursor, uint64_t at)
+int samples_read_frames(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct samples *self = model->samples;
 	struct sample_packer packer = { 0 };
 	struct numbered_head head;
 	struct recorded_frame frame;
-	int r = take_head(model, &cursor, self->frame_count, &head);
+	int r = read_head(model, &cursor, self->frame_count, &head);
 
-	(void)at;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		if (frame_take(&cursor, &packer, &frame) || frame.code >= self->code_count)
+		if (frame_unpack(&cursor, &packer, &frame) || frame.code >= self->code_count)
 			return -EPROTO;
 		r = make_room(&self->frames, self->frame_count, &self->frame_room,
 			      sizeof(*self->frames));
@@ -177,17 +177,17 @@ static int add_stack(struct samples *self, const struct recorded_stack *stack)
 	return 0;
 }
 
-static int take_stacks(struct model *model, struct cursor cursor, uint64_t at)
+int samples_read_stacks(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct samples *self = model->samples;
 	struct sample_packer packer = { 0 };
 	struct numbered_head head;
 	struct recorded_stack stack;
-	int r = take_head(model, &cursor, self->stack_count, &head);
+	int r = read_head(model, &cursor, self->stack_count, &head);
 
-	(void)at;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		r = stack_take(&cursor, &packer, (uint32_t)self->stack_count, &stack);
+		r = stack_unpack(&cursor, &packer, (uint32_t)self->stack_count, &stack);
 		if (!r)
 			r = add_stack(self, &stack);
 	}
@@ -244,7 +244,7 @@ static size_t samples_keep_known(struct model *model, struct recorded_sample *it
 }
 
 /* All samples of a chunk, or none of them.  Validated once now, so that later readings need not. */
-static int take_samples(struct model *model, const struct chunk *chunk)
+int samples_read_chunk(struct model *model, const struct chunk *chunk)
 {
 	struct samples *self = model->samples;
 	struct decoded_samples *decoded = chunk->samples ? chunk->samples : &self->decoded;
@@ -261,27 +261,6 @@ static int take_samples(struct model *model, const struct chunk *chunk)
 	known = samples_keep_known(model, decoded->items, decoded->count);
 	return self->watcher ? self->watcher->sampled(self->watcher->context, decoded->items, known)
 			     : 0;
-}
-
-typedef int taker(struct model *model, struct cursor cursor, uint64_t at);
-
-static const struct {
-	enum chunk_kind kind;
-	taker *take;
-} takers[] = {
-	{ CHUNK_SAMPLING, take_sampling },   { CHUNK_CODE, take_codes },
-	{ CHUNK_FRAMES, take_frames },       { CHUNK_STACKS, take_stacks },
-	{ CHUNK_NAMES, samples_take_names }, { CHUNK_GIL, take_gil },
-};
-
-int samples_take_chunk(struct model *model, const struct chunk *chunk)
-{
-	if (chunk->kind == CHUNK_SAMPLES)
-		return take_samples(model, chunk);
-	for (size_t i = 0; i < ARRAY_SIZE(takers); i++)
-		if (takers[i].kind == chunk->kind)
-			return takers[i].take(model, chunk->payload, chunk->at);
-	return 0;
 }
 
 int samples_finish(struct model *model)
@@ -355,10 +334,10 @@ static int visit_chunk(struct model *model, uint64_t at, sample_visitor *visit, 
 	int r = 0;
 
 	if (reader_at(model->reader, at, &chunk) || chunk.kind != CHUNK_SAMPLES ||
-	    numbered_take(&chunk.payload, &head))
+	    numbered_read(&chunk.payload, &head))
 		return 0;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		if (sample_take(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
+		if (sample_unpack(&chunk.payload, &packer, &sample) || !is_sound(model, &sample))
 			return 0;
 		if (sample.kind < SAMPLE_KINDS)
 			r = visit_sample(model, &sample, 1, visit, context);

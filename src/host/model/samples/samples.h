@@ -6,7 +6,7 @@
 
 #include "host/core/pool.h"
 #include "host/model/model.h"
-#include "host/recording/sample_chunks.h"
+#include "host/recording/pack_samples.h"
 #include "host/symbols/symbolizer.h"
 
 #define STACK_DEPTH_MAX (2u * SAMPLE_FRAMES_MAX)
@@ -144,10 +144,18 @@ uint64_t samples_complete(const struct samples *samples);
 int samples_open_codes(const struct samples *samples, size_t first,
 		       struct symbolizer *symbolizer) MUST_CHECK;
 
-/* For model.c. */
+/* For the reader of chunks: 0; -EPROTO: it makes no sense; -EFBIG: it has too much; -ENOMEM. */
+int samples_read_sampling(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int samples_read_codes(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int samples_read_frames(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int samples_read_stacks(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int samples_read_names(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int samples_read_gil(struct model *model, const struct chunk *chunk) MUST_CHECK;
+/* All samples of a chunk, or none of them. */
+int samples_read_chunk(struct model *model, const struct chunk *chunk) MUST_CHECK;
+
 struct samples *samples_new(void);
 void samples_free(struct samples *samples);
-int samples_take_chunk(struct model *model, const struct chunk *chunk);
 int samples_finish(struct model *model) MUST_CHECK;
 int samples_set_names(struct samples *samples, struct sample_frame *frame,
 		      const struct recorded_name *names, uint32_t count) MUST_CHECK;

@@ -12,63 +12,49 @@
 
 void windows_done(struct windows *windows)
 {
-	for (size_t i = 0; i < windows->metric_count; i++) {
-		struct model_metric *metric = &windows->metrics[i];
-
-		free(metric->source);
-		free(metric->name);
-		free(metric->unit);
-		free(metric->subject);
-		free(metric->description);
-	}
 	free(windows->metrics);
 	free(windows->chunks);
 }
 
-static bool has_texts(const struct model_metric *metric)
-{
-	return metric->source && metric->name && metric->unit && metric->subject &&
-	       metric->description;
-}
-
-static int add_metric(struct model *model, const struct recorded_metric *facts)
+static int add_metric(struct model *model, struct recorded_metric *facts)
 {
 	struct windows *self = &model->windows;
-	struct model_metric *metric;
 
-	if (facts->process != PROCESS_NONE && facts->process >= model->process_count)
+	if (facts->form >= METRIC_FORMS ||
+	    (facts->process != PROCESS_NONE && facts->process >= model->process_count))
 		return -EPROTO;
 	if (self->metric_count >= model->records_max)
 		return -EFBIG;
 	if (make_room(&self->metrics, self->metric_count, &self->metric_room,
-		      sizeof(*self->metrics)))
+		      sizeof(*self->metrics)) ||
+	    item_keep(CHUNK_METRICS, facts, &model->texts))
 		return -ENOMEM;
-	metric = &self->metrics[self->metric_count];
-	*metric = (struct model_metric){
+	self->metrics[self->metric_count] = (struct model_metric){
 		.number = (uint32_t)self->metric_count,
 		.process = facts->process == PROCESS_NONE ? NULL : model->processes[facts->process],
 		.form = (enum metric_form)facts->form,
 		.device = facts->device,
-		.source = strdup(facts->source),
-		.name = strdup(facts->name),
-		.unit = strdup(facts->unit),
-		.subject = strdup(facts->subject),
-		.description = strdup(facts->description),
+		.source = facts->source,
+		.name = facts->name,
+		.unit = facts->unit,
+		.subject = facts->subject,
+		.description = facts->description,
 	};
 	self->metric_count++;
-	return has_texts(metric) ? 0 : -ENOMEM;
+	return 0;
 }
 
-static int take_metrics(struct model *model, struct cursor cursor)
+int windows_read_metrics(struct model *model, const struct chunk *chunk)
 {
+	struct cursor cursor = chunk->payload;
 	struct recorded_metric facts;
 	struct numbered_head head;
-	int r = numbered_take(&cursor, &head);
+	int r = numbered_read(&cursor, &head);
 
 	if (!r && head.first != model->windows.metric_count)
 		r = -EPROTO;
 	for (uint32_t i = 0; !r && i < head.count; i++) {
-		r = metric_take(&cursor, &facts);
+		r = item_read(&cursor, CHUNK_METRICS, &facts);
 		if (!r)
 			r = add_metric(model, &facts);
 	}
@@ -100,12 +86,12 @@ static int chunk_visit(const struct model *model, struct cursor cursor, window_v
 	struct window_packer packer = { 0 };
 	struct recorded_window recorded;
 	struct numbered_head head;
-	int r = numbered_take(&cursor, &head);
+	int r = numbered_read(&cursor, &head);
 
 	for (uint32_t i = 0; !r && i < head.count; i++) {
 		struct window window;
 
-		r = window_take(&cursor, &packer, &recorded);
+		r = window_unpack(&cursor, &packer, &recorded);
 		if (!r && recorded.metric >= model->windows.metric_count)
 			r = -EPROTO;
 		if (r)
@@ -129,7 +115,7 @@ int windows_count(const struct window *window, void *context)
 }
 
 /* All windows of a chunk, or none of them.  Validated once now, so that later readings need not. */
-static int take_windows(struct model *model, const struct chunk *chunk)
+int windows_read_chunk(struct model *model, const struct chunk *chunk)
 {
 	struct windows *self = &model->windows;
 	struct windows counted = *self;
@@ -137,7 +123,7 @@ static int take_windows(struct model *model, const struct chunk *chunk)
 	struct numbered_head head;
 	int r;
 
-	if (numbered_take(&cursor, &head) ||
+	if (numbered_read(&cursor, &head) ||
 	    head.count > (size_t)(cursor.end - cursor.at) / WINDOW_BYTES_LEAST)
 		return -EPROTO;
 	if (head.count > model->records_max - MIN(self->count, model->records_max))
@@ -152,12 +138,6 @@ static int take_windows(struct model *model, const struct chunk *chunk)
 	self->first_ns = counted.first_ns;
 	self->last_ns = counted.last_ns;
 	return 0;
-}
-
-int windows_take_chunk(struct model *model, const struct chunk *chunk)
-{
-	return chunk->kind == CHUNK_METRICS ? take_metrics(model, chunk->payload)
-					    : take_windows(model, chunk);
 }
 
 int model_each_window(struct model *model, window_visitor *visit, void *context)

@@ -5,14 +5,14 @@
 #pragma once
 
 #include "host/model/model.h"
-#include "host/recording/window_chunks.h"
+#include "host/recording/pack_samples.h"
 
 struct model_metric {
 	uint32_t number;
 	const struct model_process *process; /* NULL: of the machine */
 	enum metric_form form;
 	uint64_t device; /* METRIC_NO_DEVICE */
-	char *source, *name, *unit, *subject, *description;
+	const char *source, *name, *unit, *subject, *description;
 };
 
 /* One window.  Valid until its visitor returns. */
@@ -45,5 +45,6 @@ void metric_title(const struct model *model, const struct model_metric *metric, 
 
 /* For the reader.  A visitor: counts into struct windows. */
 int windows_count(const struct window *window, void *context);
-int windows_take_chunk(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int windows_read_metrics(struct model *model, const struct chunk *chunk) MUST_CHECK;
+int windows_read_chunk(struct model *model, const struct chunk *chunk) MUST_CHECK;
 void windows_done(struct windows *windows);

@@ -10,7 +10,7 @@
 
 #include "host/recorder/dump/deadlock.h"
 #include "host/recorder/dump/waiting.h"
-#include "host/recording/sample_chunks.h"
+#include "host/recording/pack_samples.h"
 
 struct dumped_frame {
 	const char *module;          /* without its folders */

@@ -323,7 +323,7 @@ int code_list_write(struct code_list *self, struct recording *recording, struct 
 		return 0;
 	bytes_put(&bytes, head, sizeof(head));
 	for (size_t i = self->written; i < self->count; i++)
-		code_put(&bytes, &self->codes[i]);
+		item_put(&bytes, CHUNK_CODE, &self->codes[i]);
 	numbered_set(&bytes, &(struct numbered_head){ (uint32_t)self->written,
 						      (uint32_t)(self->count - self->written) });
 	r = recording_samples(recording, CHUNK_CODE, &bytes, err);

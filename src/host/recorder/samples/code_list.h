@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "host/recording/pack_samples.h"
 #include "host/recording/recording.h"
-#include "host/recording/sample_chunks.h"
 
 struct space;
 struct code_list;

@@ -30,7 +30,7 @@ static int put_names(const struct stack_list *stacks, uint32_t frame, bool wants
 	if (code_list_is_python(stacks->codes, &stacks->frames[frame]))
 		return 0;
 	pending_begin(pending, 0);
-	names_put(&pending->bytes, frame, names, count);
+	names_pack(&pending->bytes, frame, names, count);
 	pending->head.count++;
 	naming->without_lines += !wants_lines;
 	return 0;

@@ -206,7 +206,7 @@ static void put_sample(struct sample_writer *self, const struct sample *sample, 
 	struct pending *pending = &self->new_samples;
 
 	pending_begin(pending, 0);
-	sample_put(&pending->bytes, &pending->packer, &recorded);
+	sample_pack(&pending->bytes, &pending->packer, &recorded);
 	pending->head.count++;
 }
 
@@ -224,8 +224,9 @@ static int look_at_thread(struct sample_writer *self, struct sampled_thread *thr
 		thread_read_name(thread->pid, thread->facts.tid, thread->name,
 				 sizeof(thread->name));
 	thread->facts.name = thread->name;
-	return strcmp(name, thread->name) ? recording_rename(self->recording, &thread->facts, err)
-					  : 0;
+	return strcmp(name, thread->name)
+		       ? recording_item(self->recording, CHUNK_THREAD, &thread->facts, err)
+		       : 0;
 }
 
 int sample_writer_take(struct sample_writer *self, const struct sample *sample,
@@ -285,11 +286,12 @@ int sample_writer_locks(struct sample_writer *self, struct err *err)
 		if (!python_watch_find(self->watch, thread->pid, thread->facts.tid, &watched) ||
 		    !watched.looks)
 			continue;
-		gil_put(&bytes, &(struct recorded_gil){ thread->facts.number, watched.looks,
-							watched.held, watched.waited });
+		item_put(&bytes, CHUNK_GIL,
+			 &(struct recorded_gil){ thread->facts.number, watched.looks, watched.held,
+						 watched.waited });
 		count++;
 	}
-	gil_set_count(&bytes, count);
+	count_set(&bytes, count);
 	return count ? recording_samples(self->recording, CHUNK_GIL, &bytes, err) : 0;
 }
 

@@ -179,7 +179,7 @@ static int write_totals(struct sampling *self, struct err *err)
 	if (!self->writer)
 		return 0;
 	memcpy(sampling.ends, counts.ends, sizeof(sampling.ends));
-	sampling_put(&bytes, &sampling);
+	item_put(&bytes, CHUNK_SAMPLING, &sampling);
 	r = recording_samples(self->recording, CHUNK_SAMPLING, &bytes, err);
 	if (!r)
 		r = sample_writer_locks(self->writer, err);

@@ -42,7 +42,7 @@ static int keep_python_name(struct stack_list *self, uint32_t number)
 	if (code_list_name(self->codes, &self->frames[number], false, names, &count, &is_named))
 		return -ENOMEM;
 	pending_begin(pending, 0);
-	names_put(&pending->bytes, number, names, count);
+	names_pack(&pending->bytes, number, names, count);
 	pending->head.count++;
 	return 0;
 }
@@ -63,7 +63,7 @@ static int find_frame(struct stack_list *self, const struct recorded_frame *fram
 	if (is_new) {
 		entry->value = self->frame_count;
 		pending_begin(&self->new_frames, (uint32_t)self->frame_count);
-		frame_put(&self->new_frames.bytes, &self->new_frames.packer, frame);
+		frame_pack(&self->new_frames.bytes, &self->new_frames.packer, frame);
 		self->new_frames.head.count++;
 		self->frames[self->frame_count++] = *frame;
 	}
@@ -86,8 +86,8 @@ static int frame_push(struct stack_list *self, const struct recorded_frame *fram
 	if (is_new) {
 		entry->value = self->stack_count;
 		pending_begin(&self->new_stacks, self->stack_count);
-		stack_put(&self->new_stacks.bytes, &self->new_stacks.packer, self->stack_count,
-			  &(struct recorded_stack){ *stack, number });
+		stack_pack(&self->new_stacks.bytes, &self->new_stacks.packer, self->stack_count,
+			   &(struct recorded_stack){ *stack, number });
 		self->new_stacks.head.count++;
 		self->stack_count++;
 	}

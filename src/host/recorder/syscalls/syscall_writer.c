@@ -6,7 +6,7 @@
 #include "host/core/clock.h"
 #include "host/process/threads.h"
 #include "host/recorder/syscalls/syscall_writer_private.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 
 #include <errno.h>
 #include <stdlib.h>

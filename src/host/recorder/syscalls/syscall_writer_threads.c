@@ -106,7 +106,7 @@ int writer_process_write_cut(struct syscall_writer *self, const struct writer_pr
 {
 	if (!process->cut.began_before && !process->cut.under_way)
 		return 0;
-	return recording_syscalls(self->recording, &process->cut, err);
+	return recording_item(self->recording, CHUNK_SYSCALLS, &process->cut, err);
 }
 
 int writer_process_end(struct syscall_writer *self, pid_t pid, struct err *err)

@@ -4,7 +4,7 @@
 #include "host/ui/session/live_job.h"
 
 #include "host/core/cleanup.h"
-#include "host/recording/drops.h"
+#include "host/recording/facts.h"
 #include "host/recording/recording.h"
 #include "host/top/live.h"
 #include "host/top/thread_watch.h"

@@ -296,7 +296,7 @@ static void what_contradicts_itself_is_left_out(void **state)
 
 	(void)state;
 	assert_int_equal(recording_thread(recording, &thread, &err), 0);
-	assert_int_equal(recording_drops(recording, &drops, &err), 0);
+	assert_int_equal(recording_item(recording, CHUNK_DROPS, &drops, &err), 0);
 	list_put(&gap, &(struct list_head){ 0, 5, 1 });
 	function_put(&gap, &functions[0]);
 	assert_int_equal(recording_samples(recording, CHUNK_FUNCTIONS, &gap, &err), 0);

@@ -4,9 +4,9 @@
  */
 #include "unit.h"
 
+#include "host/recording/pack_samples.h"
 #include "host/recording/read_ahead.h"
 #include "host/recording/recording.h"
-#include "host/recording/sample_chunks.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -28,11 +28,11 @@ static void write_samples(struct recording *file, uint64_t *seed)
 	bytes_put(&bytes, head, sizeof(head));
 	for (uint32_t i = 0; i < ITEMS; i++) {
 		*seed = *seed * UINT64_C(6364136223846793005) + 1;
-		sample_put(&bytes, &packer,
-			   &(struct recorded_sample){ .thread = (uint32_t)(*seed >> 60),
-						      .stack = (uint32_t)(*seed >> 32),
-						      .time_ns = *seed,
-						      .weight_ns = *seed >> 20 });
+		sample_pack(&bytes, &packer,
+			    &(struct recorded_sample){ .thread = (uint32_t)(*seed >> 60),
+						       .stack = (uint32_t)(*seed >> 32),
+						       .time_ns = *seed,
+						       .weight_ns = *seed >> 20 });
 	}
 	numbered_set(&bytes, &(struct numbered_head){ 0, ITEMS });
 	assert_int_equal(recording_samples(file, CHUNK_SAMPLES, &bytes, &err), 0);

@@ -77,7 +77,7 @@ static void write_small(void)
 	struct recording *recording;
 
 	assert_int_equal(recording_create(path, &recording, &err), 0);
-	assert_int_equal(recording_session(recording, &session, &err), 0);
+	assert_int_equal(recording_item(recording, CHUNK_SESSION, &session, &err), 0);
 	assert_int_equal(recording_clock(recording, &err), 0);
 	for (uint32_t i = 0; i < 2; i++) {
 		struct recorded_process process = {
@@ -93,9 +93,11 @@ static void write_small(void)
 		assert_int_equal(recording_functions(recording, &(struct list_head){ i, 0, 1 },
 						     &function, &err),
 				 0);
-		assert_int_equal(recording_modules(recording, i, &module, 1, &err), 0);
+		assert_int_equal(recording_list(recording, CHUNK_MODULES,
+						&(struct list_head){ i, 0, 1 }, &module, &err),
+				 0);
 		put_batch(recording, thread.number, 0);
-		assert_int_equal(recording_drops(recording, &drops, &err), 0);
+		assert_int_equal(recording_item(recording, CHUNK_DROPS, &drops, &err), 0);
 	}
 	assert_int_equal(recording_close(recording, &end, &err), 0);
 }
@@ -170,12 +172,12 @@ static void every_field_comes_back(void **state)
 	write_small();
 	assert_int_equal(reader_open(path, &reader, &err), 0);
 	assert_int_equal(reader_next(reader, &chunk), 1);
-	assert_int_equal(session_take(chunk.payload, &read_session), 0);
+	assert_int_equal(item_read(&chunk.payload, CHUNK_SESSION, &read_session), 0);
 	assert_string_equal(read_session.command, "limpet record");
 	assert_string_equal(read_session.options, "alloc");
 	while (chunk.kind != CHUNK_END)
 		assert_int_equal(reader_next(reader, &chunk), 1);
-	assert_int_equal(end_take(chunk.payload, &end), 0);
+	assert_int_equal(item_read(&chunk.payload, CHUNK_END, &end), 0);
 	assert_int_equal(end.reason, RECORDING_COMPLETE);
 	assert_int_equal(end.records, 200);
 	assert_int_equal(end.drops[2], 2);
@@ -362,7 +364,7 @@ static void a_file_that_cannot_grow_stays_readable(void **state)
 	assert_int_equal(err.code, -EFBIG);
 	assert_non_null(strstr(err.why, "readable"));
 	size = recording_size(recording);
-	assert_int_equal(recording_session(recording, &session, &err), -EFBIG);
+	assert_int_equal(recording_item(recording, CHUNK_SESSION, &session, &err), -EFBIG);
 	assert_int_equal(recording_close(recording, &end, &err), -EFBIG);
 	limit_files(RLIM_INFINITY);
 	assert_int_equal(stat(path, &stat_of_it), 0);
@@ -382,7 +384,7 @@ static void a_pipe_will_do(void **state)
 	assert_int_equal(pipe(ends), 0);
 	snprintf(name, sizeof(name), "/dev/fd/%d", ends[1]);
 	assert_int_equal(recording_create(name, &recording, &err), 0);
-	assert_int_equal(recording_session(recording, &session, &err), 0);
+	assert_int_equal(recording_item(recording, CHUNK_SESSION, &session, &err), 0);
 	assert_int_equal(read(ends[0], head, sizeof(head)), sizeof(head));
 	assert_memory_equal(head, RECORDING_MAGIC, sizeof(head));
 	recording_abandon(recording);

@@ -5,7 +5,7 @@
 #include "unit.h"
 
 #include "host/model/read/chunks.h"
-#include "host/recording/usage_chunks.h"
+#include "host/recording/facts.h"
 #include "host/ui/store/running.h"
 #include "host/ui/store/usage_curves.h"
 
@@ -35,18 +35,18 @@ static int look_put(struct model *model, const struct look *looks, size_t count)
 	struct chunk chunk = { .kind = CHUNK_USAGE };
 	int r;
 
-	usage_begin(&bytes);
+	bytes_u32(&bytes, 0);
 	for (size_t i = 0; i < count; i++)
-		usage_put(&bytes,
-			  &(struct recorded_usage){
-				  .process = looks[i].process,
-				  .threads = looks[i].threads,
-				  .time_ns = FROM_NS + (uint64_t)(looks[i].time_ms * (int64_t)MS),
-				  .cpu_ns = (uint64_t)looks[i].cpu_ms * MS,
-				  .rss_bytes = (uint64_t)looks[i].megabytes * MEGABYTE });
-	usage_set_count(&bytes, (uint32_t)count);
+		item_put(&bytes, CHUNK_USAGE,
+			 &(struct recorded_usage){
+				 .process = looks[i].process,
+				 .threads = looks[i].threads,
+				 .time_ns = FROM_NS + (uint64_t)(looks[i].time_ms * (int64_t)MS),
+				 .cpu_ns = (uint64_t)looks[i].cpu_ms * MS,
+				 .rss_bytes = (uint64_t)looks[i].megabytes * MEGABYTE });
+	count_set(&bytes, (uint32_t)count);
 	chunk.payload = (struct cursor){ bytes.data, bytes.data + bytes.size };
-	r = usage_take_chunk(model, &chunk);
+	r = usage_read_chunk(model, &chunk);
 	bytes_done(&bytes);
 	return r;
 }
@@ -155,7 +155,7 @@ static void a_count_that_the_bytes_do_not_hold_is_refused(void **state)
 	uint32_t count;
 
 	(void)state;
-	assert_int_equal(usage_take_count(&cursor, &count), -EPROTO);
+	assert_int_equal(usage_count_read(&cursor, &count), -EPROTO);
 }
 
 /* In milliseconds; a lane of 40 bins of a millisecond for each kind. */

@@ -4,10 +4,9 @@
  */
 #include "fuzz.h"
 
-#include "host/fleet/engine/hydra.h"
-#include "host/fleet/engine/kubernetes.h"
-#include "host/fleet/engine/slurm.h"
-#include "host/fleet/find/slurm_pids.h"
+#include "host/fleet/engine/engine.h"
+#include "host/fleet/engine/mpirun.h"
+#include "host/fleet/find/job_processes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -25,38 +25,28 @@
 #define LOOK_NS    10000000
 #define FORM_MAX   64u
 
-struct pipes {
-	int input[2], output[2], errors[2];
-};
-
-static void pipe_close(int ends[2])
+void child_pipes_close(struct child_pipes *pipes)
 {
-	for (unsigned i = 0; i < 2; i++)
-		if (ends[i] >= 0)
-			close(TAKE_FD(ends[i]));
+	for (unsigned i = 0; i < CHILD_PIPES; i++)
+		for (unsigned k = 0; k < 2; k++)
+			if (pipes->ends[i][k] >= 0)
+				close(TAKE_FD(pipes->ends[i][k]));
 }
 
-static void pipes_close(struct pipes *pipes)
+int child_pipes_open(struct child_pipes *ret, unsigned count)
 {
-	pipe_close(pipes->input);
-	pipe_close(pipes->output);
-	pipe_close(pipes->errors);
+	memset(ret, 0xff, sizeof(*ret));
+	for (unsigned i = 0; i < count; i++)
+		if (pipe2(ret->ends[i], O_CLOEXEC)) {
+			int r = -errno;
+
+			child_pipes_close(ret);
+			return r;
+		}
+	return 0;
 }
 
-static int pipes_open(struct pipes *ret)
-{
-	int r;
-
-	*ret = (struct pipes){ { -1, -1 }, { -1, -1 }, { -1, -1 } };
-	if (!pipe2(ret->input, O_CLOEXEC) && !pipe2(ret->output, O_CLOEXEC) &&
-	    !pipe2(ret->errors, O_CLOEXEC))
-		return 0;
-	r = -errno;
-	pipes_close(ret);
-	return r;
-}
-
-static int child_spawn(pid_t *ret, const char *const *argv, const struct pipes *pipes)
+static int child_spawn(pid_t *ret, const char *const *argv, const struct child_pipes *pipes)
 {
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
@@ -73,9 +63,9 @@ static int child_spawn(pid_t *ret, const char *const *argv, const struct pipes *
 	posix_spawnattr_setsigdefault(&attributes, &usual);
 	posix_spawnattr_setpgroup(&attributes, 0);
 	posix_spawn_file_actions_init(&actions);
-	posix_spawn_file_actions_adddup2(&actions, pipes->input[0], STDIN_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, pipes->output[1], STDOUT_FILENO);
-	posix_spawn_file_actions_adddup2(&actions, pipes->errors[1], STDERR_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, pipes->ends[CHILD_INPUT][0], STDIN_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, pipes->ends[CHILD_OUTPUT][1], STDOUT_FILENO);
+	posix_spawn_file_actions_adddup2(&actions, pipes->ends[CHILD_ERRORS][1], STDERR_FILENO);
 	r = posix_spawnp(ret, argv[0], &actions, &attributes, (char *const *)(uintptr_t)argv,
 			 environment_given());
 	posix_spawn_file_actions_destroy(&actions);
@@ -83,32 +73,27 @@ static int child_spawn(pid_t *ret, const char *const *argv, const struct pipes *
 	return -r;
 }
 
-static int start_refuse(int code, const char *program, struct err *err)
-{
-	if (code != -ENOENT)
-		return err_set(err, code, "start %s: %s", program, strerror(-code));
-	err_set(err, code, "there is no program '%s' here", program);
-	return err_fix(err, "run limpet where '%s' is installed", program);
-}
-
 int child_start(struct child *ret, const char *const *argv, struct err *err)
 {
-	struct pipes pipes;
-	int r = pipes_open(&pipes);
+	struct child_pipes pipes;
+	int r = child_pipes_open(&pipes, CHILD_FILE);
 	pid_t pid = 0;
 
 	if (!r)
 		r = child_spawn(&pid, argv, &pipes);
 	if (r) {
-		pipes_close(&pipes);
-		return start_refuse(r, argv[0], err);
+		child_pipes_close(&pipes);
+		if (r != -ENOENT)
+			return err_set(err, r, "start %s: %s", argv[0], strerror(-r));
+		err_set(err, r, "there is no program '%s' here", argv[0]);
+		return err_fix(err, "run limpet where '%s' is installed", argv[0]);
 	}
 	*ret = (struct child){ .pid = pid };
-	ret->input = TAKE_FD(pipes.input[1]);
-	ret->output = TAKE_FD(pipes.output[0]);
-	ret->errors = TAKE_FD(pipes.errors[0]);
+	ret->input = TAKE_FD(pipes.ends[CHILD_INPUT][1]);
+	ret->output = TAKE_FD(pipes.ends[CHILD_OUTPUT][0]);
+	ret->errors = TAKE_FD(pipes.ends[CHILD_ERRORS][0]);
 	fcntl(ret->input, F_SETFL, O_NONBLOCK);
-	pipes_close(&pipes);
+	child_pipes_close(&pipes);
 	return 0;
 }
 
@@ -126,20 +111,15 @@ bool child_has_ended(struct child *self, int *ret_status)
 	return true;
 }
 
-static void child_close(struct child *self)
+void child_ask_to_end(struct child *self)
 {
+	int status;
+
 	child_close_input(self);
 	if (self->output >= 0)
 		close(TAKE_FD(self->output));
 	if (self->errors >= 0)
 		close(TAKE_FD(self->errors));
-}
-
-void child_ask_to_end(struct child *self)
-{
-	int status;
-
-	child_close(self);
 	if (!self->pid || self->asked_ns || child_has_ended(self, &status))
 		return;
 	self->asked_ns = now_ns();
@@ -184,20 +164,16 @@ const char *child_describe(int status, char *buffer, size_t capacity)
 	return buffer;
 }
 
-/* Reads one of its two outputs; false at its end. */
-static bool output_take(int *fd, struct bytes *into, size_t bytes_max)
+/* Reads one of its two outputs, and closes it at its end. */
+static void output_take(int *fd, struct bytes *into, size_t bytes_max)
 {
 	char part[4096];
 	ssize_t got = read(*fd, part, sizeof(part));
 
-	if (got > 0) {
+	if (got > 0)
 		bytes_put(into, part, MIN((size_t)got, bytes_max - MIN(bytes_max, into->size)));
-		return true;
-	}
-	if (got < 0 && (errno == EINTR || errno == EAGAIN))
-		return true;
-	close(TAKE_FD(*fd));
-	return false;
+	else if (!got || (errno != EINTR && errno != EAGAIN))
+		close(TAKE_FD(*fd));
 }
 
 /* Reads both outputs to their ends; -ETIME, -EFBIG. */
@@ -222,33 +198,12 @@ static int outputs_take(struct child *child, struct bytes *output, struct bytes 
 	return 0;
 }
 
-static int status_await(struct child *child, uint64_t until_ns, int *ret)
-{
-	while (!child_has_ended(child, ret)) {
-		if (now_ns() >= until_ns)
-			return -ETIME;
-		nanosleep(&(struct timespec){ 0, LOOK_NS / 10 }, NULL);
-	}
-	return 0;
-}
-
-/* The last line on its stderr is the reason. */
-static void errors_explain(const struct bytes *errors, struct err *err)
+static int capture_refuse(const char *program, int r, int status, const struct bytes *errors,
+			  struct err *err)
 {
 	struct text text = { (const char *)errors->data,
 			     (const char *)errors->data + errors->size };
 	struct text line, last = { 0 };
-
-	while (errors->size && text_take_line(&text, &line))
-		if (line.end > line.at)
-			last = line;
-	if (last.at)
-		err_why(err, "%.*s", (int)MIN(last.end - last.at, 300), last.at);
-}
-
-static int capture_refuse(const char *program, int r, int status, const struct bytes *errors,
-			  struct err *err)
-{
 	char form[FORM_MAX];
 
 	if (r == -ETIME)
@@ -258,7 +213,12 @@ static int capture_refuse(const char *program, int r, int status, const struct b
 	else
 		err_set(err, -EIO, "%s failed: %s", program,
 			child_describe(status, form, sizeof(form)));
-	errors_explain(errors, err);
+	/* The last line on its stderr is the reason. */
+	while (errors->size && text_take_line(&text, &line))
+		if (line.end > line.at)
+			last = line;
+	if (last.at)
+		err_why(err, "%.*s", (int)MIN(last.end - last.at, 300), last.at);
 	return err->code;
 }
 
@@ -274,8 +234,11 @@ int child_capture(const char *const *argv, size_t bytes_max, uint64_t limit_ns, 
 		return r;
 	child_close_input(&child);
 	r = outputs_take(&child, &output, &errors, bytes_max, until_ns);
-	if (!r)
-		r = status_await(&child, until_ns, &status);
+	while (!r && !child_has_ended(&child, &status)) {
+		if (now_ns() >= until_ns)
+			r = -ETIME;
+		nanosleep(&(struct timespec){ 0, LOOK_NS / 10 }, NULL);
+	}
 	child_end(&child);
 	bytes_put(&output, "", 1);
 	if (r || status)

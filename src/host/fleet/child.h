@@ -9,6 +9,16 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+/* Both ends of each; -1: closed, or not there. */
+enum { CHILD_INPUT, CHILD_OUTPUT, CHILD_ERRORS, CHILD_FILE, CHILD_PIPES };
+struct child_pipes {
+	int ends[CHILD_PIPES][2];
+};
+
+/* The first `count` of them.  0 or -errno. */
+int child_pipes_open(struct child_pipes *ret, unsigned count) MUST_CHECK;
+void child_pipes_close(struct child_pipes *pipes);
+
 /* limpet's ends of its pipes; -1: closed. */
 struct child {
 	pid_t pid; /* 0: none, or reaped */

@@ -37,15 +37,8 @@ static int compare_by_number(const void *a, const void *b)
 	return compare_by_place(a, b);
 }
 
-static uint32_t next_free(const struct rank_set *taken, uint32_t number)
-{
-	while (number < RANK_MAX && rank_set_has(taken, number))
-		number++;
-	return number;
-}
-
 /* Ranks without a number get free ones, in the order of nodes and pids. */
-static int numbers_give(struct fleet *self)
+static int numbers_assign(struct fleet *self)
 {
 	CLEANUP(rank_set_done) struct rank_set taken = { 0 };
 	uint32_t next = 0;
@@ -56,37 +49,26 @@ static int numbers_give(struct fleet *self)
 			r = rank_set_add(&taken, self->ranks[i].number);
 	for (size_t i = 0; !r && i < self->rank_count; i++)
 		if (!self->ranks[i].is_told) {
-			next = next_free(&taken, next);
+			while (next < RANK_MAX && rank_set_has(&taken, next))
+				next++;
 			self->ranks[i].number = next++;
 		}
 	return r;
 }
 
-/* The number of ranks by the majority of messages; 0: unknown. */
-static uint32_t size_of(const struct fleet *self)
-{
-	uint32_t size = 0;
-
-	for (size_t i = 0; i < self->rank_count; i++)
-		size = MAX(size, self->ranks[i].is_told ? self->ranks[i].size : 0);
-	return MIN(size, EXPECTED_MAX);
-}
-
-static bool is_wanted(const struct rank_set *wanted, uint32_t number)
-{
-	return !wanted || rank_set_has(wanted, number);
-}
-
 static int missing_add(struct fleet *self, const struct rank_set *wanted)
 {
 	CLEANUP(rank_set_done) struct rank_set there = { 0 };
-	uint32_t size = size_of(self);
+	uint32_t size = 0; /* the number of ranks, as they say; 0: unknown */
 	int r = 0;
 
-	for (size_t i = 0; !r && i < self->rank_count; i++)
+	for (size_t i = 0; !r && i < self->rank_count; i++) {
+		size = MAX(size, self->ranks[i].is_told ? self->ranks[i].size : 0);
 		r = rank_set_add(&there, self->ranks[i].number);
+	}
+	size = MIN(size, EXPECTED_MAX);
 	for (uint32_t i = 0; !r && i < size; i++)
-		if (is_wanted(wanted, i) && !rank_set_has(&there, i))
+		if ((!wanted || rank_set_has(wanted, i)) && !rank_set_has(&there, i))
 			r = fleet_expect_rank(self, NODE_NONE, i, /* pid */ 0);
 	/* Ranks that were requested by number are missing as well. */
 	for (size_t i = 0; !r && wanted && i < wanted->count; i++)
@@ -132,7 +114,7 @@ static const char *silence_explain(const struct fleet *self, const struct fleet_
 	return *node->trouble ? node->trouble : "its node stopped answering";
 }
 
-static int states_give(struct fleet *self)
+static int states_set(struct fleet *self)
 {
 	char missing[200];
 	int r = 0;
@@ -141,26 +123,11 @@ static int states_give(struct fleet *self)
 	for (size_t i = 0; !r && i < self->rank_count; i++) {
 		struct fleet_rank *rank = &self->ranks[i];
 		enum rank_state state;
+		const char *reason = silence_explain(self, rank, missing, &state);
 
-		if (!rank->is_settled) {
-			const char *reason = silence_explain(self, rank, missing, &state);
-
+		if (!rank->is_settled)
 			r = fleet_set_state(self, rank, state, reason);
-		}
 	}
-	return r;
-}
-
-/* A number on two nodes means that these are two jobs. */
-static int twice_refuse(struct fleet *self)
-{
-	int r = 0;
-
-	for (size_t i = 1; !r && i < self->rank_count; i++)
-		if (self->ranks[i].number == self->ranks[i - 1].number)
-			r = fleet_set_state(self, &self->ranks[i], RANK_REFUSED,
-					    "another process has the same rank: several jobs or "
-					    "steps run there; choose one");
 	return r;
 }
 
@@ -190,16 +157,20 @@ int fleet_settle(struct fleet *self, const struct rank_set *wanted)
 
 	if (self->rank_count)
 		qsort(self->ranks, self->rank_count, sizeof(*self->ranks), compare_by_place);
-	r = numbers_give(self);
+	r = numbers_assign(self);
 	if (!r)
 		r = missing_add(self, wanted);
 	if (self->rank_count)
 		qsort(self->ranks, self->rank_count, sizeof(*self->ranks), compare_by_number);
 	if (!r)
 		r = index_rebuild(self);
-	if (!r)
-		r = twice_refuse(self);
-	return r ? r : states_give(self);
+	/* A number on two nodes means that these are two jobs. */
+	for (size_t i = 1; !r && i < self->rank_count; i++)
+		if (self->ranks[i].number == self->ranks[i - 1].number)
+			r = fleet_set_state(self, &self->ranks[i], RANK_REFUSED,
+					    "another process has the same rank: several jobs or "
+					    "steps run there; choose one");
+	return r ? r : states_set(self);
 }
 
 uint64_t fleet_count(const struct fleet *self, enum rank_state state)
@@ -235,25 +206,21 @@ static void nodes_explain(const struct fleet *self, struct err *err)
 	}
 }
 
-/* By the most frequent state of the missing ranks. */
-static enum exit_code exit_of(const struct fleet *self)
-{
-	uint64_t refused = fleet_count(self, RANK_REFUSED), ended = fleet_count(self, RANK_ENDED);
-
-	if (refused == self->rank_count)
-		return EXIT_NOT_PERMITTED;
-	return ended == self->rank_count ? EXIT_NO_PROCESS : EXIT_FAILED;
-}
-
 static int nothing_refuse(const struct fleet *self, struct err *err)
 {
+	enum exit_code exit = EXIT_FAILED;
+
 	err_set(err, -ESRCH, "%s: %s", self->title,
 		self->rank_count ? "no rank could be looked at" : "no rank was found");
 	if (self->rank_count && *self->ranks[0].reason)
 		err_why(err, "rank %u: %s", self->ranks[0].number, self->ranks[0].reason);
 	else
 		nodes_explain(self, err);
-	return err_exit(err, self->rank_count ? exit_of(self) : EXIT_NO_PROCESS);
+	if (fleet_count(self, RANK_ENDED) == self->rank_count)
+		exit = EXIT_NO_PROCESS;
+	else if (fleet_count(self, RANK_REFUSED) == self->rank_count)
+		exit = EXIT_NOT_PERMITTED;
+	return err_exit(err, exit);
 }
 
 uint64_t fleet_count_silent(const struct fleet *self)

@@ -118,18 +118,6 @@ static int pattern_add(struct hosts *hosts, struct host_pattern *pattern)
 	return r;
 }
 
-static int parse_refuse(int r, const char *text, struct err *err)
-{
-	if (r == -ENOMEM)
-		return err_set(err, r, "hosts: no memory");
-	if (r == -E2BIG)
-		err_set(err, r, "more than %u hosts", HOSTS_MAX);
-	else
-		err_set(err, -EINVAL, "'%s' is no list of hosts", text);
-	err_fix(err, "n1,n2 or n[1-4,7]; letters, digits and ._-:@");
-	return err_exit(err, EXIT_USAGE);
-}
-
 int hosts_parse(struct hosts *ret, const char *string, struct err *err)
 {
 	struct text text = text_of(string);
@@ -140,10 +128,17 @@ int hosts_parse(struct hosts *ret, const char *string, struct err *err)
 	do {
 		r = pattern_take(&text, &pattern) ? pattern_add(&hosts, &pattern) : -EINVAL;
 	} while (!r && text_take_char(&text, ','));
-	if (r || text.at != text.end) {
-		hosts_done(&hosts);
-		return parse_refuse(r ? r : -EINVAL, string, err);
+	if (!r && text.at == text.end) {
+		*ret = hosts;
+		return 0;
 	}
-	*ret = hosts;
-	return 0;
+	hosts_done(&hosts);
+	if (r == -ENOMEM)
+		return err_set(err, r, "hosts: no memory");
+	if (r == -E2BIG)
+		err_set(err, r, "more than %u hosts", HOSTS_MAX);
+	else
+		err_set(err, -EINVAL, "'%s' is no list of hosts", string);
+	err_fix(err, "n1,n2 or n[1-4,7]; letters, digits and ._-:@");
+	return err_exit(err, EXIT_USAGE);
 }

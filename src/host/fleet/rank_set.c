@@ -31,17 +31,6 @@ static size_t range_find(const struct rank_set *self, uint32_t rank)
 	return low;
 }
 
-static int range_insert(struct rank_set *self, size_t index, struct rank_range range)
-{
-	if (make_room(&self->items, self->count, &self->room, sizeof(*self->items)))
-		return -ENOMEM;
-	memmove(self->items + index + 1, self->items + index,
-		(self->count - index) * sizeof(*self->items));
-	self->items[index] = range;
-	self->count++;
-	return 0;
-}
-
 /* Merges the following ranges that it now touches. */
 static void range_join(struct rank_set *self, size_t index)
 {
@@ -61,8 +50,15 @@ int rank_set_add_range(struct rank_set *self, struct rank_range range)
 {
 	size_t index = range_find(self, range.first);
 
-	if (index == self->count || (uint64_t)range.last + 1 < self->items[index].first)
-		return range_insert(self, index, range);
+	if (index == self->count || (uint64_t)range.last + 1 < self->items[index].first) {
+		if (make_room(&self->items, self->count, &self->room, sizeof(*self->items)))
+			return -ENOMEM;
+		memmove(self->items + index + 1, self->items + index,
+			(self->count - index) * sizeof(*self->items));
+		self->items[index] = range;
+		self->count++;
+		return 0;
+	}
 	self->items[index].first = MIN(self->items[index].first, range.first);
 	self->items[index].last = MAX(self->items[index].last, range.last);
 	range_join(self, index);
@@ -120,13 +116,6 @@ static bool range_take(struct text *text, struct rank_range *ret)
 	return true;
 }
 
-static int parse_refuse(const char *text, struct err *err)
-{
-	err_set(err, -EINVAL, "'%s' is no list of ranks", text);
-	err_fix(err, "--ranks 0,7,8-15 (up to %u)", RANK_MAX);
-	return err_exit(err, EXIT_USAGE);
-}
-
 int rank_set_parse(struct rank_set *ret, const char *string, struct err *err)
 {
 	struct text text = text_of(string);
@@ -143,17 +132,12 @@ int rank_set_parse(struct rank_set *ret, const char *string, struct err *err)
 	} while (is_sound && text_take_char(&text, ','));
 	if (!is_sound || text.at != text.end) {
 		rank_set_done(&set);
-		return parse_refuse(string, err);
+		err_set(err, -EINVAL, "'%s' is no list of ranks", string);
+		err_fix(err, "--ranks 0,7,8-15 (up to %u)", RANK_MAX);
+		return err_exit(err, EXIT_USAGE);
 	}
 	*ret = set;
 	return 0;
-}
-
-static int range_print(const struct rank_range *range, bool is_first, char *ret, size_t room)
-{
-	if (range->first == range->last)
-		return snprintf(ret, room, "%s%u", is_first ? "" : ",", range->first);
-	return snprintf(ret, room, "%s%u-%u", is_first ? "" : ",", range->first, range->last);
 }
 
 const char *rank_set_describe(const struct rank_set *self, char *buffer, size_t capacity)
@@ -163,8 +147,14 @@ const char *rank_set_describe(const struct rank_set *self, char *buffer, size_t 
 
 	buffer[0] = '\0';
 	for (size_t i = 0; i < self->count; i++) {
+		const struct rank_range *range = &self->items[i];
 		bool is_last = i + 1 == self->count;
-		size_t length = (size_t)range_print(&self->items[i], i == 0, text, sizeof(text));
+		size_t length =
+			(size_t)snprintf(text, sizeof(text), "%s%u", i ? "," : "", range->first);
+
+		if (range->last > range->first)
+			length += (size_t)snprintf(text + length, sizeof(text) - length, "-%u",
+						   range->last);
 
 		if (used + length + (is_last ? 0 : strlen(REST)) >= capacity) {
 			snprintf(buffer + used, capacity - used, "%s", REST + (used ? 0 : 1));

@@ -200,43 +200,30 @@ static bool request_take(struct cursor *cursor, struct node_request *ret)
 	return !cursor->has_failed && cursor->at == cursor->end;
 }
 
-static int request_refuse(struct err *err)
-{
-	err_set(err, -EPROTO, "the request of limpet fleet makes no sense");
-	return err_why(err, "it was changed on its way, or the other limpet is of another version");
-}
-
-/* The bytes before their checksum; false: it does not match. */
-static bool checksum_take(const unsigned char *bytes, size_t *size)
-{
-	uint32_t checksum;
-
-	if (*size < sizeof(checksum))
-		return false;
-	*size -= sizeof(checksum);
-	memcpy(&checksum, bytes + *size, sizeof(checksum));
-	return checksum_of(bytes, *size) == checksum;
-}
-
 int request_read(struct node_request *ret, const char *text, struct err *err)
 {
 	struct node_request request = { .bytes = malloc(REQUEST_BYTES_MAX) };
 	const unsigned char *bytes = request.bytes;
 	struct cursor cursor;
+	uint32_t checksum;
 	size_t size;
 
 	if (!bytes)
 		return err_set(err, -ENOMEM, "request: no memory");
 	if (base64_take(text, strlen(text), request.bytes, REQUEST_BYTES_MAX, &size) &&
-	    checksum_take(bytes, &size)) {
+	    size >= sizeof(checksum)) {
+		size -= sizeof(checksum);
+		memcpy(&checksum, bytes + size, sizeof(checksum));
 		cursor = (struct cursor){ bytes, bytes + size, false };
-		if (cursor_u32(&cursor) == FLEET_PROTOCOL && request_take(&cursor, &request)) {
+		if (checksum_of(bytes, size) == checksum && cursor_u32(&cursor) == FLEET_PROTOCOL &&
+		    request_take(&cursor, &request)) {
 			*ret = request;
 			return 0;
 		}
 	}
 	request_done(&request);
-	return request_refuse(err);
+	err_set(err, -EPROTO, "the request of limpet fleet makes no sense");
+	return err_why(err, "it was changed on its way, or the other limpet is of another version");
 }
 
 void request_done(struct node_request *request)

@@ -10,6 +10,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Owns the word; NULL: there is no memory for it. */
+static void word_own(struct words *self, char *word)
+{
+	/* Two at a time: for the NULL behind it, too. */
+	if (!word || make_room(&self->items, self->count + 1, &self->room, sizeof(*self->items))) {
+		self->has_failed = true;
+		free(word);
+		return;
+	}
+	self->items[self->count++] = word;
+	self->items[self->count] = NULL;
+}
+
 void words_add(struct words *self, const char *format, ...)
 {
 	va_list arguments;
@@ -19,14 +32,22 @@ void words_add(struct words *self, const char *format, ...)
 	if (vasprintf(&word, format, arguments) < 0)
 		word = NULL;
 	va_end(arguments);
-	/* Two at a time: for the NULL behind it, too. */
-	if (!word || make_room(&self->items, self->count + 1, &self->room, sizeof(*self->items))) {
-		self->has_failed = true;
-		free(word);
-		return;
+	word_own(self, word);
+}
+
+void words_add_text(struct words *self, const char *word)
+{
+	word_own(self, word ? strdup(word) : NULL);
+}
+
+void words_add_line(struct words *self, const char *line)
+{
+	while (*line) {
+		size_t length = strcspn(line, " ");
+
+		word_own(self, strndup(line, length));
+		line += length + (line[length] == ' ');
 	}
-	self->items[self->count++] = word;
-	self->items[self->count] = NULL;
 }
 
 void words_done(struct words *self)

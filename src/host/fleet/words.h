@@ -15,6 +15,10 @@ struct words {
 };
 
 void words_add(struct words *words, const char *format, ...) PRINTF_LIKE(2, 3);
+/* NULL: has_failed. */
+void words_add_text(struct words *words, const char *word);
+/* Words with single blanks between them. */
+void words_add_line(struct words *words, const char *line);
 void words_done(struct words *words);
 
 static inline void words_done_at_scope_end(struct words *words)

@@ -34,13 +34,6 @@ static void line_send(struct channel *self, enum line_part part, const void *byt
 		self->is_broken = true;
 }
 
-static enum line_part part_of(bool is_first, bool is_last)
-{
-	if (is_first)
-		return is_last ? LINE_WHOLE : LINE_FIRST;
-	return is_last ? LINE_LAST : LINE_MIDDLE;
-}
-
 void channel_send(struct channel *self, struct bytes *message)
 {
 	size_t at = 0;
@@ -48,9 +41,12 @@ void channel_send(struct channel *self, struct bytes *message)
 	pthread_mutex_lock(&self->lock);
 	do {
 		size_t size = MIN(message->size - at, LINE_BYTES_MAX);
+		bool is_last = at + size == message->size;
+		enum line_part part = is_last ? LINE_LAST : LINE_MIDDLE;
 
-		line_send(self, part_of(at == 0, at + size == message->size), message->data + at,
-			  size);
+		if (!at)
+			part = is_last ? LINE_WHOLE : LINE_FIRST;
+		line_send(self, part, message->data + at, size);
 		at += size;
 	} while (at < message->size);
 	pthread_mutex_unlock(&self->lock);

@@ -39,16 +39,6 @@ size_t line_write(const struct line *line, char ret[LINE_SIZE_MAX])
 
 _Static_assert(HEAD_MAX + BASE64_SIZE(LINE_BYTES_MAX) + 1 <= LINE_SIZE_MAX, "a line has room");
 
-static bool part_take(struct text *text, enum line_part *ret)
-{
-	static const char parts[] = { LINE_WHOLE, LINE_FIRST, LINE_MIDDLE, LINE_LAST, LINE_END };
-
-	if (text->at >= text->end || !memchr(parts, *text->at, sizeof(parts)))
-		return false;
-	*ret = (enum line_part) * text->at++;
-	return true;
-}
-
 static bool number_take(struct text *text, unsigned base, uint32_t *ret)
 {
 	uint64_t value;
@@ -61,11 +51,14 @@ static bool number_take(struct text *text, unsigned base, uint32_t *ret)
 
 static bool line_parse(struct text text, struct line *ret)
 {
+	static const char parts[] = { LINE_WHOLE, LINE_FIRST, LINE_MIDDLE, LINE_LAST, LINE_END };
 	uint32_t checksum;
 
 	if (!number_take(&text, HEX, &ret->tag) || !number_take(&text, 10, &ret->number) ||
-	    !part_take(&text, &ret->part) || !text_take_char(&text, ' ') ||
-	    !number_take(&text, HEX, &checksum))
+	    text.at >= text.end || !memchr(parts, *text.at, sizeof(parts)))
+		return false;
+	ret->part = (enum line_part) * text.at++;
+	if (!text_take_char(&text, ' ') || !number_take(&text, HEX, &checksum))
 		return false;
 	/* Some launchers end lines with \r\n. */
 	if (text.end > text.at && text.end[-1] == '\r')

@@ -3,34 +3,10 @@
  */
 #include "host/fleet/channel/line_stream.h"
 
-static void message_begin(struct line_stream *self)
-{
-	self->broken += self->is_open;
-	self->message.size = 0;
-	self->message.has_failed = false;
-	self->is_open = true;
-}
-
-static void message_give_up(struct line_stream *self)
+static void message_drop(struct line_stream *self)
 {
 	self->broken++;
 	self->is_open = false;
-}
-
-static void message_add(struct line_stream *self, const struct line *line)
-{
-	if (!self->is_open)
-		return;
-	bytes_put(&self->message, line->bytes, line->size);
-	if (self->message.has_failed || self->message.size > MESSAGE_BYTES_MAX)
-		message_give_up(self);
-}
-
-static void gap_note(struct line_stream *self, uint32_t number)
-{
-	self->lost += number - self->next;
-	if (self->is_open)
-		message_give_up(self);
 }
 
 enum line_stream_event line_stream_take(struct line_stream *self, const struct line *line)
@@ -40,18 +16,29 @@ enum line_stream_event line_stream_take(struct line_stream *self, const struct l
 
 	if (line->number < self->next || self->has_ended)
 		return STREAM_NOTHING;
-	if (line->number > self->next)
-		gap_note(self, line->number);
+	if (line->number > self->next) {
+		self->lost += line->number - self->next;
+		if (self->is_open)
+			message_drop(self);
+	}
 	self->next = line->number + 1;
 	if (line->part == LINE_END) {
 		if (self->is_open)
-			message_give_up(self);
+			message_drop(self);
 		self->has_ended = true;
 		return STREAM_END;
 	}
-	if (begins)
-		message_begin(self);
-	message_add(self, line);
+	if (begins) {
+		self->broken += self->is_open;
+		self->message.size = 0;
+		self->message.has_failed = false;
+		self->is_open = true;
+	}
+	if (!self->is_open)
+		return STREAM_NOTHING;
+	bytes_put(&self->message, line->bytes, line->size);
+	if (self->message.has_failed || self->message.size > MESSAGE_BYTES_MAX)
+		message_drop(self);
 	if (!ends || !self->is_open)
 		return STREAM_NOTHING;
 	self->is_open = false;

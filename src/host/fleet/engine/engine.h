@@ -26,12 +26,10 @@ struct planned_node {
 	size_t known_count, known_room;
 };
 
-struct engine;
-
 /* The nodes of a job.  Zero is none. */
 struct fleet_plan {
-	const struct engine *engine;
-	char *title; /* "Slurm job 17" */
+	const struct engine *engine; /* below */
+	char *title;                 /* "Slurm job 17" */
 	struct planned_node *nodes;
 	size_t node_count, node_room;
 	bool is_one_start; /* one command starts the node parts of all nodes */
@@ -52,6 +50,8 @@ static inline void plan_done_at_scope_end(struct fleet_plan *plan)
 
 /* NULL: no memory. */
 struct planned_node *plan_add_node(struct fleet_plan *plan, const char *name);
+/* The hosts of a list. */
+int plan_add_hosts(struct fleet_plan *ret, const char *list, struct err *err) MUST_CHECK;
 
 /* How limpet is copied to a node. */
 enum copy_way {
@@ -74,8 +74,6 @@ struct node_command {
 struct engine {
 	const char *name;
 	enum copy_way copy;
-	/* Do the options select this engine? */
-	bool (*is_meant)(const struct fleet_who *who);
 	/* Fills in title, nodes, and how ranks are found there. */
 	int (*plan)(struct fleet_plan *ret, const struct fleet_who *who, struct err *err);
 	void (*command)(struct words *ret, const struct fleet_plan *plan,
@@ -84,9 +82,6 @@ struct engine {
 	 * themselves. */
 	void (*remove)(struct words *ret, const struct fleet_plan *plan);
 };
-
-/* Ends with NULL. */
-extern const struct engine *const engines[];
 
 /* Makes the plan for the options.  Exit code EXIT_USAGE if they select no engine, or two.  The
  * texts of `who` must outlive the plan. */
@@ -98,3 +93,20 @@ void engine_command_local(struct words *ret, const struct node_command *command)
  * its input after it has printed SCRIPT_SENDS.  The caller frees it; NULL: no memory. */
 #define SCRIPT_SENDS "limpet-copy-wanted"
 char *node_script(const struct node_command *command);
+
+/* ssh, also for engines that only determine the hosts themselves. */
+void ssh_command(struct words *ret, const struct fleet_plan *plan,
+		 const struct node_command *command);
+
+struct slurm_job {
+	char id[32], state[32];
+	char nodes[65536]; /* a list in Slurm's syntax */
+	uid_t user;        /* (uid_t)-1: not known */
+};
+
+/* From `squeue --format=%A|%T|%U|%N`.  -ESRCH: no job; -EEXIST: more than one; -E2BIG; -EPROTO. */
+int slurm_job_parse(const char *text, struct slurm_job *ret) MUST_CHECK;
+/* Marks dead nodes, from lines "NODE STATE".  0 or -ENOMEM. */
+int slurm_states_apply(struct fleet_plan *plan, const char *states) MUST_CHECK;
+/* Adds a node for each pod, from lines "POD PHASE".  0 or -ENOMEM. */
+int kubernetes_pods_apply(struct fleet_plan *plan, const char *pods) MUST_CHECK;

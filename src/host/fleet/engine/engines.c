@@ -3,21 +3,16 @@
  */
 #include "host/fleet/engine/engine.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/fleet/hosts.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 extern const struct engine engine_local, engine_slurm, engine_kubernetes, engine_mpirun;
 extern const struct engine engine_launcher, engine_ssh;
-
-/* A launcher takes --hosts, too: it comes before ssh. */
-const struct engine *const engines[] = {
-	&engine_local, &engine_slurm, &engine_kubernetes, &engine_mpirun, &engine_launcher,
-	&engine_ssh,   NULL,
-};
 
 void plan_done(struct fleet_plan *plan)
 {
@@ -49,40 +44,42 @@ struct planned_node *plan_add_node(struct fleet_plan *plan, const char *name)
 	return node;
 }
 
-static int who_refuse(bool is_none, struct err *err)
+/* NULL: refused. */
+static const struct engine *engine_choose(const struct fleet_who *who, struct err *err)
 {
-	err_set(err, -EINVAL,
-		is_none ? "no job is given" : "--top-level and --descendants exclude each other");
-	if (is_none)
+	const struct {
+		bool is_meant;
+		const struct engine *engine;
+	} engines[] = {
+		{ who->is_local, &engine_local },
+		{ who->slurm, &engine_slurm },
+		{ who->k8s, &engine_kubernetes },
+		{ who->mpirun, &engine_mpirun },
+		{ who->launcher, &engine_launcher },
+		/* --hosts is for a launcher, too. */
+		{ who->hosts && !who->launcher, &engine_ssh },
+	};
+	const struct engine *chosen = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(engines); i++) {
+		if (!engines[i].is_meant)
+			continue;
+		if (chosen) {
+			err_set(err, -EINVAL, "two ways to the job are given: %s and %s",
+				chosen->name, engines[i].engine->name);
+			err_fix(err, "leave one of them out");
+			err_exit(err, EXIT_USAGE);
+			return NULL;
+		}
+		chosen = engines[i].engine;
+	}
+	if (!chosen) {
+		err_set(err, -EINVAL, "no job is given");
 		err_fix(err,
 			"--slurm JOB, --k8s SELECTOR, --mpirun PID, --hosts LIST --match NAME, "
 			"--launcher CMD, or --local");
-	return err_exit(err, EXIT_USAGE);
-}
-
-static int twice_refuse(const struct engine *one, const struct engine *other, struct err *err)
-{
-	err_set(err, -EINVAL, "two ways to the job are given: %s and %s", one->name, other->name);
-	err_fix(err, "leave one of them out");
-	return err_exit(err, EXIT_USAGE);
-}
-
-/* --hosts is for ssh and for a launcher: it does not conflict with --launcher.  NULL: refused. */
-static const struct engine *engine_choose(const struct fleet_who *who, struct err *err)
-{
-	const struct engine *chosen = NULL;
-
-	for (const struct engine *const *engine = engines; *engine; engine++) {
-		if (!(*engine)->is_meant(who))
-			continue;
-		if (chosen) {
-			twice_refuse(chosen, *engine, err);
-			return NULL;
-		}
-		chosen = *engine;
+		err_exit(err, EXIT_USAGE);
 	}
-	if (!chosen)
-		who_refuse(/* is_none */ true, err);
 	return chosen;
 }
 
@@ -95,8 +92,10 @@ static int find_fill(struct find_options *ret, const struct fleet_who *who, stru
 				      .job = "",
 				      .step = "",
 				      .key = "" };
-	if (who->top_level && who->descendants)
-		return who_refuse(/* is_none */ false, err);
+	if (who->top_level && who->descendants) {
+		err_set(err, -EINVAL, "--top-level and --descendants exclude each other");
+		return err_exit(err, EXIT_USAGE);
+	}
 	ret->family = who->top_level     ? FAMILY_TOP_LEVEL
 		      : who->descendants ? FAMILY_DESCENDANTS
 					 : FAMILY_WORKER;
@@ -104,6 +103,17 @@ static int find_fill(struct find_options *ret, const struct fleet_who *who, stru
 		return 0;
 	ret->has_ranks = true;
 	return rank_set_parse(&ret->ranks, who->ranks, err);
+}
+
+int plan_add_hosts(struct fleet_plan *ret, const char *list, struct err *err)
+{
+	CLEANUP(hosts_done) struct hosts hosts = { 0 };
+	int r = hosts_parse(&hosts, list, err);
+
+	for (size_t i = 0; !r && i < hosts.count; i++)
+		if (!plan_add_node(ret, hosts.names[i]))
+			r = err_set(err, -ENOMEM, "hosts: no memory");
+	return r;
 }
 
 int plan_make(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
@@ -125,16 +135,17 @@ int plan_make(struct fleet_plan *ret, const struct fleet_who *who, struct err *e
 
 void engine_command_local(struct words *ret, const struct node_command *command)
 {
-	words_add(ret, "%s", command->limpet);
-	words_add(ret, "fleet-node");
-	words_add(ret, "%s", command->request);
+	words_add_text(ret, command->limpet);
+	words_add_text(ret, "fleet-node");
+	words_add_text(ret, command->request);
 }
 
 /* The copy is in a folder of its own, which is removed with it.  The script needs only sh, mktemp,
  * head, chmod and rm. */
 char *node_script(const struct node_command *command)
 {
-	char *limpet = word_quote(command->limpet), *script = NULL;
+	CLEANUP(free) char *limpet = word_quote(command->limpet);
+	char *script = NULL;
 
 	if (limpet &&
 	    asprintf(&script,
@@ -146,6 +157,5 @@ char *node_script(const struct node_command *command)
 		     limpet, command->is_copied ? "copy" : "", command->request,
 		     (unsigned long long)command->size_bytes, command->request) < 0)
 		script = NULL;
-	free(limpet);
 	return script;
 }

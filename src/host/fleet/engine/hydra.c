@@ -4,7 +4,7 @@
  *   /usr/bin/ssh -x n1 "/usr/bin/hydra_pmi_proxy" --control-port login:33715 ...
  *   /usr/bin/hydra_pmi_proxy --control-port login:33715 ...
  */
-#include "host/fleet/engine/hydra.h"
+#include "host/fleet/engine/mpirun.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/text/path.h"
@@ -13,7 +13,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define COMMAND_MAX 4096u
@@ -48,35 +47,29 @@ int hydra_take(struct hydra *self, const char *command, size_t size)
 	return host && host_name_is_sound(host) ? hosts_add(&self->hosts, host) : 0;
 }
 
-static int child_take(struct hydra *self, pid_t pid)
-{
-	char command[COMMAND_MAX];
-	struct err ignored = { 0 };
-	ssize_t size = proc_read_small(pid, "cmdline", command, sizeof(command), &ignored);
-
-	return size > 0 ? hydra_take(self, command, (size_t)size + 1) : 0;
-}
-
 int hydra_read(struct hydra *ret, pid_t pid, struct err *err)
 {
 	CLEANUP(free) struct lineage *all = NULL;
+	struct err ignored = { 0 };
 	size_t count = 0;
 	int r = lineage_read_all(&all, &count, err);
 
 	*ret = (struct hydra){ 0 };
 	if (r)
 		return r;
-	for (size_t i = 0; !r && i < count; i++)
-		if (all[i].parent == pid)
-			r = child_take(ret, all[i].pid);
+	for (size_t i = 0; !r && i < count; i++) {
+		char command[COMMAND_MAX];
+		ssize_t size = all[i].parent != pid
+				       ? 0
+				       : proc_read_small(all[i].pid, "cmdline", command,
+							 sizeof(command), &ignored);
+
+		if (size > 0)
+			r = hydra_take(ret, command, (size_t)size + 1);
+	}
 	if (!r && *ret->key)
 		return 0;
 	hydra_done(ret);
 	return r ? err_set(err, r, "hosts: no memory")
 		 : err_set(err, -ENOENT, "%d has started no hydra_pmi_proxy", pid);
-}
-
-void hydra_done(struct hydra *self)
-{
-	hosts_done(&self->hosts);
 }

@@ -2,7 +2,7 @@
  * --k8s SELECTOR: each pod with these labels is a node, reached by `kubectl exec`.  Rights, the
  * cluster and its certificates are left to kubectl.
  */
-#include "host/fleet/engine/kubernetes.h"
+#include "host/fleet/engine/engine.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
@@ -11,18 +11,12 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define ANSWER_MAX (4u << 20)
 #define LIMIT_NS   20000000000ull
 #define PODS_FORM \
 	"--output=jsonpath={range .items[*]}{.metadata.name}{\" \"}{.status.phase}{\"\\n\"}{end}"
-
-static bool kubernetes_is_meant(const struct fleet_who *who)
-{
-	return who->k8s;
-}
 
 static int pod_add(struct fleet_plan *plan, struct text name, struct text phase)
 {
@@ -56,19 +50,17 @@ int kubernetes_pods_apply(struct fleet_plan *plan, const char *pods)
 	return r;
 }
 
-static int pods_ask(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
+static int pods_query(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	CLEANUP(words_done) struct words words = { 0 };
 	CLEANUP(free) char *text = NULL;
 	int r;
 
-	words_add(&words, "kubectl");
-	words_add(&words, "get");
-	words_add(&words, "pods");
+	words_add_line(&words, "kubectl get pods");
 	words_add(&words, "--selector=%s", who->k8s);
 	if (who->namespace)
 		words_add(&words, "--namespace=%s", who->namespace);
-	words_add(&words, "%s", PODS_FORM);
+	words_add_text(&words, PODS_FORM);
 	if (words.has_failed)
 		return err_set(err, -ENOMEM, "pods: no memory");
 	r = child_capture((const char *const *)words.items, ANSWER_MAX, LIMIT_NS, &text, err);
@@ -77,21 +69,17 @@ static int pods_ask(struct fleet_plan *ret, const struct fleet_who *who, struct 
 	return r;
 }
 
-static int none_refuse(const struct fleet_who *who, struct err *err)
-{
-	err_set(err, -ESRCH, "no pod has the labels '%s'", who->k8s);
-	err_fix(err, "kubectl get pods --show-labels, or another --namespace");
-	return err_exit(err, EXIT_NO_PROCESS);
-}
-
 static int kubernetes_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
-	int r = pods_ask(ret, who, err);
+	int r = pods_query(ret, who, err);
 
 	if (r)
 		return r;
-	if (!ret->node_count)
-		return none_refuse(who, err);
+	if (!ret->node_count) {
+		err_set(err, -ESRCH, "no pod has the labels '%s'", who->k8s);
+		err_fix(err, "kubectl get pods --show-labels, or another --namespace");
+		return err_exit(err, EXIT_NO_PROCESS);
+	}
 	if (asprintf(&ret->title, "pods %s", who->k8s) < 0) {
 		ret->title = NULL;
 		return err_set(err, -ENOMEM, "pods: no memory");
@@ -105,25 +93,17 @@ static void kubernetes_command(struct words *ret, const struct fleet_plan *plan,
 {
 	CLEANUP(free) char *script = node_script(command);
 
-	words_add(ret, "kubectl");
-	words_add(ret, "exec");
-	words_add(ret, "--stdin");
+	words_add_line(ret, "kubectl exec --stdin");
 	if (plan->namespace)
 		words_add(ret, "--namespace=%s", plan->namespace);
-	words_add(ret, "%s", plan->nodes[command->node].name);
-	words_add(ret, "--");
-	words_add(ret, "/bin/sh");
-	words_add(ret, "-c");
-	if (script)
-		words_add(ret, "%s", script);
-	else
-		ret->has_failed = true;
+	words_add_text(ret, plan->nodes[command->node].name);
+	words_add_line(ret, "-- /bin/sh -c");
+	words_add_text(ret, script);
 }
 
 const struct engine engine_kubernetes = {
 	.name = "--k8s",
 	.copy = COPY_INPUT,
-	.is_meant = kubernetes_is_meant,
 	.plan = kubernetes_plan,
 	.command = kubernetes_command,
 };

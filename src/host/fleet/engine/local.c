@@ -7,11 +7,6 @@
 #include <string.h>
 #include <sys/utsname.h>
 
-static bool local_is_meant(const struct fleet_who *who)
-{
-	return who->is_local;
-}
-
 static int local_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	struct planned_node *node;
@@ -36,7 +31,6 @@ static void local_command(struct words *ret, const struct fleet_plan *plan,
 
 const struct engine engine_local = {
 	.name = "--local",
-	.is_meant = local_is_meant,
 	.plan = local_plan,
 	.command = local_command,
 };

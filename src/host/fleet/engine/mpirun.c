@@ -2,26 +2,20 @@
  * --mpirun PID: the ranks of a launcher that runs here.  Open MPI (up to 4) and srun keep a list of
  * them for debuggers; for MPICH's hydra, its proxies are found.  The nodes are reached by ssh.
  */
+#include "host/fleet/engine/mpirun.h"
+
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/text/text.h"
-#include "host/fleet/engine/hydra.h"
-#include "host/fleet/engine/proctable.h"
-#include "host/fleet/engine/ssh.h"
+#include "host/fleet/engine/engine.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/status.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
-
-static bool mpirun_is_meant(const struct fleet_who *who)
-{
-	return who->mpirun;
-}
 
 /* With or without its domain. */
 static bool is_this_machine(const char *host)
@@ -117,39 +111,10 @@ static int hydra_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 	return r ? err_set(err, r, "hosts: no memory") : 0;
 }
 
-static int launcher_refuse(pid_t pid, struct err *err)
-{
-	err_set(err, -ENOENT, "%d has no list of ranks", pid);
-	err_why(err, "it is neither Open MPI's mpirun (up to version 4), nor srun, nor MPICH's "
-		     "mpiexec.hydra");
-	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
-}
-
-/* It has a list, which is still empty. */
-static int early_refuse(pid_t pid, struct err *err)
-{
-	err_set(err, -ENODATA, "%d has no list of ranks yet", pid);
-	err_why(err, "Open MPI's mpirun lists its ranks when all of them have called MPI_Init");
-	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
-}
-
 static int ended_refuse(pid_t pid, struct err *err)
 {
 	err_set(err, -ESRCH, "there is no process %d", pid);
 	return err_exit(err, EXIT_NO_PROCESS);
-}
-
-static int foreign_refuse(pid_t pid, uid_t owner, struct err *err)
-{
-	err_set(err, -EPERM, "launcher %d belongs to another user (%u)", pid, owner);
-	err_why(err,
-		"its list of ranks could name any process and any host, and limpet would attach there "
-		"with your rights");
-	err_fix(err, "run limpet as that user, or trust the list for processes of that user: "
-		     "--foreign-launcher");
-	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
 /* As root the kernel refuses nothing, so node parts compare the user of each rank with the
@@ -162,8 +127,14 @@ static int owner_settle(struct fleet_plan *plan, const struct fleet_who *who, pi
 	if (status_read(pid, pid, &status, err))
 		return ended_refuse(pid, err);
 	plan->is_foreign = status.uid != getuid() || status.euid != status.uid;
-	if (plan->is_foreign && !who->trusts_foreign)
-		return foreign_refuse(pid, status.uid, err);
+	if (plan->is_foreign && !who->trusts_foreign) {
+		err_set(err, -EPERM, "launcher %d belongs to another user (%u)", pid, status.uid);
+		err_why(err, "its list of ranks could name any process and any host, and limpet "
+			     "would attach there with your rights");
+		err_fix(err, "run limpet as that user, or trust the list for processes of that "
+			     "user: --foreign-launcher");
+		return err_exit(err, EXIT_NOT_PERMITTED);
+	}
 	plan->find.has_owner = plan->is_foreign || !geteuid();
 	plan->find.owner = status.uid;
 	return 0;
@@ -180,7 +151,17 @@ static int ranks_plan(struct fleet_plan *ret, pid_t pid, struct err *err)
 	r = hydra_plan(ret, pid, err);
 	if (r != -ENOENT)
 		return r;
-	return table == -ENODATA ? early_refuse(pid, err) : launcher_refuse(pid, err);
+	if (table == -ENODATA) {
+		err_set(err, -ENODATA, "%d has no list of ranks yet", pid);
+		err_why(err, "Open MPI's mpirun lists its ranks when all of them have called "
+			     "MPI_Init");
+	} else {
+		err_set(err, -ENOENT, "%d has no list of ranks", pid);
+		err_why(err, "it is neither Open MPI's mpirun (up to version 4), nor srun, nor "
+			     "MPICH's mpiexec.hydra");
+	}
+	err_fix(err, "limpet fleet ... --hosts LIST --match NAME");
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
 /* The number may have been reused between the check and the reading. */
@@ -217,7 +198,6 @@ static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, stru
 const struct engine engine_mpirun = {
 	.name = "--mpirun",
 	.copy = COPY_INPUT,
-	.is_meant = mpirun_is_meant,
 	.plan = mpirun_plan,
 	.command = ssh_command,
 };

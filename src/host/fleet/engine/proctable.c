@@ -1,7 +1,7 @@
 /*
  * Reads the list of ranks from a launcher's memory.  All of it is foreign.
  */
-#include "host/fleet/engine/proctable.h"
+#include "host/fleet/engine/mpirun.h"
 
 #include "host/core/cleanup.h"
 #include "host/fleet/find/mapped_symbol.h"

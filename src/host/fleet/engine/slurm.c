@@ -3,34 +3,21 @@
  * Slurm allows that to the job's owner only.  Dead nodes are left out: one of them would keep the
  * step from starting.
  */
-#include "host/fleet/engine/slurm.h"
+#include "host/fleet/engine/engine.h"
+
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/core/users.h"
 #include "host/fleet/child.h"
-#include "host/fleet/engine/ssh.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
 #define ANSWER_MAX (4u << 20)
 #define LIMIT_NS   10000000000ull
-
-static bool slurm_is_meant(const struct fleet_who *who)
-{
-	return who->slurm;
-}
-
-static int job_refuse(const char *word, struct err *err)
-{
-	err_set(err, -EINVAL, "'%s' is no Slurm job", word);
-	err_fix(err, "--slurm JOB or --slurm JOB.STEP, numbers as squeue --steps shows them");
-	return err_exit(err, EXIT_USAGE);
-}
 
 /* "17", "17.0"; of arrays "17_3". */
 static int job_split(const char *word, char **ret_job, char **ret_step, struct err *err)
@@ -46,8 +33,12 @@ static int job_split(const char *word, char **ret_job, char **ret_step, struct e
 		step = text;
 		is_sound = text_take_number(&text, 10, &number);
 	}
-	if (!is_sound || text.at != text.end)
-		return job_refuse(word, err);
+	if (!is_sound || text.at != text.end) {
+		err_set(err, -EINVAL, "'%s' is no Slurm job", word);
+		err_fix(err,
+			"--slurm JOB or --slurm JOB.STEP, numbers as squeue --steps shows them");
+		return err_exit(err, EXIT_USAGE);
+	}
 	*ret_job = strndup(job.at, (size_t)(job.end - job.at));
 	*ret_step = strdup(step.at ? step.at : "");
 	return *ret_job && *ret_step ? 0 : err_set(err, -ENOMEM, "job: no memory");
@@ -99,17 +90,7 @@ static int state_refuse(int r, const char *word, const struct slurm_job *job, st
 	return err_fix(err, "wait until it runs");
 }
 
-static int owner_check(const char *word, const struct slurm_job *job, struct err *err)
-{
-	if (job->user == geteuid() || job->user == (uid_t)-1)
-		return 0;
-	err_set(err, -EPERM, "Slurm job %s is of user %u", word, job->user);
-	err_why(err, "Slurm starts programs in a job for its owner only, not even for root");
-	err_fix(err, "as that user: limpet fleet ... --slurm %s", word);
-	return err_exit(err, EXIT_NOT_PERMITTED);
-}
-
-static int job_ask(const char *word, struct slurm_job *ret, struct err *err)
+static int job_query(const char *word, struct slurm_job *ret, struct err *err)
 {
 	const char *argv[] = {
 		"squeue", "--noheader", "--jobs", word, "--format=%A|%T|%U|%N", NULL
@@ -124,7 +105,12 @@ static int job_ask(const char *word, struct slurm_job *ret, struct err *err)
 	r = slurm_job_parse(text, ret);
 	if (r || strcmp(ret->state, "RUNNING"))
 		return state_refuse(r, word, ret, err);
-	return owner_check(word, ret, err);
+	if (ret->user == geteuid() || ret->user == (uid_t)-1)
+		return 0;
+	err_set(err, -EPERM, "Slurm job %s is of user %u", word, ret->user);
+	err_why(err, "Slurm starts programs in a job for its owner only, not even for root");
+	err_fix(err, "as that user: limpet fleet ... --slurm %s", word);
+	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
 /* Down, failed, powered off; or not responding, which a star marks. */
@@ -166,48 +152,31 @@ int slurm_states_apply(struct fleet_plan *plan, const char *states)
 	return 0;
 }
 
-/* If Slurm does not answer, all nodes are contacted. */
-static int states_ask(struct fleet_plan *plan, const char *nodes, struct err *err)
-{
-	const char *argv[] = { "sinfo", "--noheader",     "--Node", "--nodes",
-			       nodes,   "--format=%N %T", NULL };
-	CLEANUP(free) char *text = NULL;
-	struct err ignored = { 0 };
-
-	if (child_capture(argv, ANSWER_MAX, LIMIT_NS, &text, &ignored))
-		return 0;
-	return slurm_states_apply(plan, text) ? err_set(err, -ENOMEM, "nodes: no memory") : 0;
-}
-
-/* The path of the copy: a random name. */
-static int copy_name(struct fleet_plan *plan)
-{
-	uint64_t random = 0;
-
-	(void)!getrandom(&random, sizeof(random), 0);
-	if (asprintf(&plan->key, "/tmp/limpet-%u-%016llx", geteuid(), (unsigned long long)random) <
-	    0) {
-		plan->key = NULL;
-		return -ENOMEM;
-	}
-	return 0;
-}
-
 static int slurm_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	struct slurm_job job = { 0 };
-	CLEANUP(free) char *word = NULL;
+	const char *query[] = { "sinfo",   "--noheader",     "--Node", "--nodes",
+				job.nodes, "--format=%N %T", NULL };
+	CLEANUP(free) char *word = NULL, *states = NULL;
+	struct err ignored = { 0 };
+	uint64_t random = 0;
 	int r = job_split(who->slurm, &word, &ret->step, err);
 
+	/* For the path of the copy. */
+	(void)!getrandom(&random, sizeof(random), 0);
 	if (!r)
-		r = job_ask(word, &job, err);
-	if (!r && (text_set(&ret->job, job.id) || copy_name(ret) ||
+		r = job_query(word, &job, err);
+	if (!r && (text_set(&ret->job, job.id) ||
+		   asprintf(&ret->key, "/tmp/limpet-%u-%016llx", geteuid(),
+			    (unsigned long long)random) < 0 ||
 		   asprintf(&ret->title, "Slurm job %s", who->slurm) < 0))
 		r = err_set(err, -ENOMEM, "job: no memory");
 	if (!r)
 		r = plan_add_hosts(ret, job.nodes, err);
-	if (!r)
-		r = states_ask(ret, job.nodes, err);
+	/* If Slurm does not answer, all nodes are contacted. */
+	if (!r && !child_capture(query, ANSWER_MAX, LIMIT_NS, &states, &ignored) &&
+	    slurm_states_apply(ret, states))
+		r = err_set(err, -ENOMEM, "nodes: no memory");
 	if (r)
 		return r;
 	ret->is_one_start = true;
@@ -246,19 +215,12 @@ static void step_begin(struct words *ret, const struct fleet_plan *plan)
 	size_t count;
 	CLEANUP(free) char *nodes = nodes_join(plan, &count);
 
-	words_add(ret, "srun");
-	words_add(ret, "--quiet");
+	words_add_line(ret, "srun --quiet --overlap --ntasks-per-node=1 --cpu-bind=none --mpi=none "
+			    "--kill-on-bad-exit=0 --job-name=limpet --chdir=/");
 	words_add(ret, "--jobid=%s", plan->job);
-	words_add(ret, "--overlap");
 	words_add(ret, "--nodes=%zu", count);
 	words_add(ret, "--nodelist=%s", nodes ? nodes : "");
 	words_add(ret, "--ntasks=%zu", count);
-	words_add(ret, "--ntasks-per-node=1");
-	words_add(ret, "--cpu-bind=none");
-	words_add(ret, "--mpi=none");
-	words_add(ret, "--kill-on-bad-exit=0");
-	words_add(ret, "--job-name=limpet");
-	words_add(ret, "--chdir=/");
 	ret->has_failed |= !nodes;
 }
 
@@ -277,15 +239,13 @@ static void slurm_command(struct words *ret, const struct fleet_plan *plan,
 static void slurm_remove(struct words *ret, const struct fleet_plan *plan)
 {
 	step_begin(ret, plan);
-	words_add(ret, "rm");
-	words_add(ret, "-f");
-	words_add(ret, "%s", plan->key);
+	words_add_line(ret, "rm -f");
+	words_add_text(ret, plan->key);
 }
 
 const struct engine engine_slurm = {
 	.name = "--slurm",
 	.copy = COPY_BROADCAST,
-	.is_meant = slurm_is_meant,
 	.plan = slurm_plan,
 	.command = slurm_command,
 	.remove = slurm_remove,

@@ -9,7 +9,7 @@
 #include "host/export/trace/chrome.h"
 #include "host/fleet/export/fleet_export.h"
 #include "host/fleet/export/trace_archive.h"
-#include "host/fleet/recording_name.h"
+#include "host/fleet/rank.h"
 #include "host/model/samples/samples.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ static void rank_file_name(const struct fleet_rank *rank, const char *extension,
 	snprintf(ret, NAME_BYTES, "%.*s%s", (int)length, rank->recording, extension);
 }
 
-static void rank_count(struct fleet_export *self, const struct model *model)
+static void totals_add(struct fleet_export *self, const struct model *model)
 {
 	self->ranks++;
 	self->samples += model->samples->count;
@@ -74,7 +74,7 @@ static int rank_write(struct fleet_export *self, struct model *model, const stru
 	rank_file_name(rank, exporter->extensions[0], name);
 	if (asprintf(&path, "%s/%s", self->output, name) < 0)
 		return err_set(err, -ENOMEM, "'%s': no memory", self->output);
-	rank_count(self, model);
+	totals_add(self, model);
 	return export_file(model, exporter, path, err);
 }
 
@@ -109,7 +109,7 @@ static int rank_archive(struct fleet_export *self, struct model *model,
 	if (!(exporter_content(model) & exporter->holds))
 		return 0;
 	rank_file_name(rank, ".pftrace", name);
-	rank_count(self, model);
+	totals_add(self, model);
 	return trace_archive_add(context, name, model, exporter, err);
 }
 
@@ -202,7 +202,7 @@ static int rank_chrome(struct fleet_export *self, struct model *model,
 	}
 	if (!r)
 		r = chrome_ranks_add(&file->chrome, model);
-	rank_count(self, model);
+	totals_add(self, model);
 	return r ? output_explain(r, self->output, err) : 0;
 }
 
@@ -252,7 +252,7 @@ static int rank_rocpd(struct fleet_export *self, struct model *model, const stru
 	if (!ranks->database)
 		r = rocpd_ranks_open(&ranks->database, ranks->file->reachable, self->output, model,
 				     err);
-	rank_count(self, model);
+	totals_add(self, model);
 	return r ? r : rocpd_ranks_add(ranks->database, model);
 }
 
@@ -324,19 +324,15 @@ void fleet_formats_each(fleet_format_visitor *visit, void *context)
 			visit(format, context);
 }
 
-static const struct fleet_format *format_in(const struct fleet_format *formats, const char *name)
-{
-	for (; formats->name; formats++)
-		if (!strcmp(formats->name, name))
-			return formats;
-	return NULL;
-}
-
 const struct fleet_format *fleet_format_find(const char *name)
 {
-	const struct fleet_format *format = format_in(own_formats, name);
+	const struct fleet_format *formats[] = { own_formats, formats_derive() };
 
-	return format ? format : format_in(formats_derive(), name);
+	for (unsigned i = 0; i < ARRAY_SIZE(formats); i++)
+		for (const struct fleet_format *format = formats[i]; format->name; format++)
+			if (!strcmp(format->name, name))
+				return format;
+	return NULL;
 }
 
 int fleet_export_write(struct fleet_export *self, const struct fleet_format *format,

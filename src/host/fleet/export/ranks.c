@@ -48,21 +48,12 @@ static void trouble_note(struct fleet_export *self, uint64_t *count, const struc
 	(*count)++;
 }
 
-static void cut_note(struct fleet_export *self, const struct fleet_rank *rank,
-		     const struct model *model)
-{
-	char end[sizeof(self->trouble)];
-
-	model_describe_end(model, end, sizeof(end));
-	if (*end)
-		trouble_note(self, &self->cut, rank, end);
-}
-
 /* An unreadable recording is skipped. */
 static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, struct model **ret,
 		     struct err *err)
 {
 	CLEANUP(free) char *path = fleet_folder_path(self->folder, rank->recording);
+	char end[sizeof(self->trouble)];
 	struct err unread = { 0 };
 	int r = path ? model_open(path, ret, &unread) : -ENOMEM;
 
@@ -76,7 +67,9 @@ static int rank_open(struct fleet_export *self, const struct fleet_rank *rank, s
 		r = rank_name(*ret, self->fleet, rank);
 	if (r)
 		return err_set(err, r, "rank %u: no memory", rank->number);
-	cut_note(self, rank, *ret);
+	model_describe_end(*ret, end, sizeof(end));
+	if (*end)
+		trouble_note(self, &self->cut, rank, end);
 	(*ret)->samples->view = self->view;
 	model_use_wall_clock(*ret);
 	return 0;

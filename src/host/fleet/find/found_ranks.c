@@ -8,11 +8,12 @@
 #include "host/core/room.h"
 #include "host/core/text/path.h"
 #include "host/fleet/find/job_processes.h"
-#include "host/fleet/find/wrappers.h"
 #include "host/fleet/rank.h"
 #include "host/process/procfs.h"
+#include "host/process/stat.h"
 
 #include <errno.h>
+#include <fnmatch.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,14 +71,6 @@ static size_t busiest_child(const struct search *self, size_t index)
 	return best;
 }
 
-static void through_add(struct found_rank *rank, const char *name)
-{
-	size_t used = strlen(rank->through);
-
-	snprintf(rank->through + used, sizeof(rank->through) - used, "%s%s", used ? ", " : "",
-		 name);
-}
-
 /* A script has its own name, and is the program of a shell. */
 static bool is_wrapper(const struct job_process *process)
 {
@@ -89,23 +82,19 @@ static bool is_wrapper(const struct job_process *process)
 	       program_is_wrapper(path_base_name(path));
 }
 
-static bool is_owned(const struct search *self, size_t index)
-{
-	return !self->options->has_owner ||
-	       self->processes.items[index].user == self->options->owner;
-}
-
 /* The process that the wrappers run. */
 static size_t worker_find(const struct search *self, size_t index, struct found_rank *rank)
 {
 	const struct job_process *items = self->processes.items;
 
 	for (unsigned i = 0; i < WRAPPERS_MAX && is_wrapper(&items[index]); i++) {
-		size_t child = busiest_child(self, index);
+		size_t used, child = busiest_child(self, index);
 
 		if (child == PROCESS_NOBODY)
 			break;
-		through_add(rank, items[index].name);
+		used = strlen(rank->through);
+		snprintf(rank->through + used, sizeof(rank->through) - used, "%s%s",
+			 used ? ", " : "", items[index].name);
 		index = child;
 	}
 	return index;
@@ -138,7 +127,7 @@ static int rank_add(struct search *self, size_t top, uint32_t number, uint32_t s
 		worker = worker_find(self, top, &rank);
 	process = &self->processes.items[worker];
 	/* A wrapper of the owner may have started a setuid program. */
-	if (!is_owned(self, worker))
+	if (self->options->has_owner && process->user != self->options->owner)
 		rank.left_out = RANK_IS_FOREIGN;
 	rank.pid = process->pid;
 	snprintf(rank.name, sizeof(rank.name), "%s", process->name);
@@ -201,15 +190,6 @@ static bool is_same_session(const struct search *self, const struct found_rank *
 	       self->processes.items[a].session == self->processes.items[b].session;
 }
 
-static int twice_refuse(const struct found_rank *one, const struct found_rank *other,
-			struct err *err)
-{
-	err_set(err, -EEXIST, "rank %u is there twice: process %d (%s) and process %d (%s)",
-		one->number, one->pid, one->name, other->pid, other->name);
-	err_why(err, "several jobs, or several steps of one, run here");
-	return err_fix(err, "choose one: --match NAME or --mpirun PID");
-}
-
 /* Keeps one process per number, the oldest. */
 static int ranks_settle(struct search *self, struct err *err)
 {
@@ -222,10 +202,15 @@ static int ranks_settle(struct search *self, struct err *err)
 		const struct found_rank *last = kept ? &found->items[kept - 1] : NULL;
 		const struct found_rank *rank = &found->items[i];
 
-		if (!last || rank->number == RANK_NONE || last->number != rank->number)
+		if (!last || rank->number == RANK_NONE || last->number != rank->number) {
 			found->items[kept++] = *rank;
-		else if (!is_same_session(self, last, rank))
-			return twice_refuse(last, rank, err);
+		} else if (!is_same_session(self, last, rank)) {
+			err_set(err, -EEXIST,
+				"rank %u is there twice: process %d (%s) and process %d (%s)",
+				last->number, last->pid, last->name, rank->pid, rank->name);
+			err_why(err, "several jobs, or several steps of one, run here");
+			return err_fix(err, "choose one: --match NAME or --mpirun PID");
+		}
 	}
 	found->count = kept;
 	return 0;
@@ -252,7 +237,7 @@ static void unnumbered_leave_out(struct search *self)
 	found->count = kept;
 }
 
-static int nobody_refuse(const struct find_options *options, struct err *err)
+static int nothing_refuse(const struct find_options *options, struct err *err)
 {
 	err_set(err, -ESRCH, "no rank runs here");
 	switch (options->way) {
@@ -268,6 +253,27 @@ static int nobody_refuse(const struct find_options *options, struct err *err)
 		err_fix(err, "--match NAME, or --rank-variable NAME");
 	}
 	return err_exit(err, EXIT_NO_PROCESS);
+}
+
+/* Those whose name matches, with * and ?; none if they cannot be read. */
+static void zombies_find(struct zombies *ret, const char *name)
+{
+	CLEANUP(free) pid_t *pids = NULL;
+	struct err ignored = { 0 };
+	size_t count = 0;
+
+	if (proc_list(0, "", &pids, &count, &ignored))
+		return;
+	for (size_t i = 0; i < count; i++) {
+		struct process_stat stat;
+
+		if (stat_read(pids[i], 0, &stat, &ignored) || stat.state != 'Z' ||
+		    fnmatch(name, stat.name, 0) || ret->count++)
+			continue;
+		ret->first = pids[i];
+		ret->parent = stat.parent;
+		snprintf(ret->name, sizeof(ret->name), "%s", stat.name);
+	}
 }
 
 int ranks_find(struct found_ranks *ret, const struct find_options *options, struct err *err)
@@ -290,7 +296,7 @@ int ranks_find(struct found_ranks *ret, const struct find_options *options, stru
 		zombies_find(&found.zombies, options->name);
 	unnumbered_leave_out(&search);
 	if (!found.count && !options->has_ranks)
-		return nobody_refuse(options, err);
+		return nothing_refuse(options, err);
 	*ret = found;
 	found = (struct found_ranks){ 0 };
 	return 0;

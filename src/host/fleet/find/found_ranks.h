@@ -3,7 +3,6 @@
  */
 #pragma once
 
-#include "host/fleet/find/zombies.h"
 #include "host/fleet/request.h"
 
 #define THROUGH_MAX 128u
@@ -24,6 +23,14 @@ struct found_rank {
 	enum rank_left_out left_out;
 	char name[32];
 	char through[THROUGH_MAX]; /* wrappers from the top down to it: "timeout, bash"; "" */
+};
+
+/* Processes that have ended and that their parents have not reaped.  The kernel keeps only their
+ * names: a rank that has died has no number any more. */
+struct zombies {
+	size_t count;
+	pid_t first, parent; /* of the first */
+	char name[32];
 };
 
 struct found_ranks {

@@ -5,8 +5,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/path.h"
-#include "host/fleet/find/slurm_pids.h"
-#include "host/fleet/find/wrappers.h"
 #include "host/fleet/rank.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/procfs.h"
@@ -37,21 +35,17 @@ static bool has_value(const struct variables *variables, const char *name, const
 	return found && !strcmp(found, value);
 }
 
-/* Several nodes may be one machine: each node has the processes with its own name. */
-static bool is_on_our_node(const struct variables *variables)
-{
-	const char *node = own_variable("SLURMD_NODENAME");
-
-	return !*node || has_value(variables, "SLURMD_NODENAME", node);
-}
-
 static bool is_in_slurm_job(const struct job_process *process, const struct variables *variables,
 			    const struct find_options *options)
 {
 	const char *own_step = own_variable("SLURM_STEP_ID");
+	const char *own_node = own_variable("SLURMD_NODENAME");
 
 	(void)process;
-	if (!has_value(variables, "SLURM_JOB_ID", options->job) || !is_on_our_node(variables))
+	if (!has_value(variables, "SLURM_JOB_ID", options->job))
+		return false;
+	/* Several nodes may be one machine: each node has the processes with its own name. */
+	if (*own_node && !has_value(variables, "SLURMD_NODENAME", own_node))
 		return false;
 	if (*own_step && has_value(variables, "SLURM_STEP_ID", own_step))
 		return false;
@@ -87,29 +81,26 @@ static bool is_any(const struct job_process *process, const struct variables *va
 	return true;
 }
 
-/* Is an option followed by this value in the command line? */
-static bool has_argument(pid_t pid, const char *option, const char *value)
-{
-	char command[COMMAND_MAX];
-	struct err ignored = { 0 };
-	ssize_t size = proc_read_small(pid, "cmdline", command, sizeof(command), &ignored);
-	const char *end = command + MAX(size, 0);
-
-	for (const char *at = command; at < end; at += strlen(at) + 1) {
-		const char *next = at + strlen(at) + 1;
-
-		if (!strcmp(at, option) && next < end && !strcmp(next, value))
-			return true;
-	}
-	return false;
-}
-
+/* The proxy of this control port. */
 static bool is_proxy(const struct job_process *process, const struct variables *variables,
 		     const struct find_options *options)
 {
+	char command[COMMAND_MAX];
+	struct err ignored = { 0 };
+	const char *end, *next;
+	ssize_t size;
+
 	(void)variables;
-	return !strcmp(process->name, "hydra_pmi_proxy") &&
-	       has_argument(process->pid, "--control-port", options->key);
+	if (strcmp(process->name, "hydra_pmi_proxy") != 0)
+		return false;
+	size = proc_read_small(process->pid, "cmdline", command, sizeof(command), &ignored);
+	end = command + MAX(size, 0);
+	for (const char *at = command; at < end; at = next) {
+		next = at + strlen(at) + 1;
+		if (!strcmp(at, "--control-port") && next < end && !strcmp(next, options->key))
+			return true;
+	}
+	return false;
 }
 
 typedef bool membership(const struct job_process *process, const struct variables *variables,
@@ -120,13 +111,6 @@ static membership *const memberships[FIND_WAYS] = {
 	[FIND_SLURM] = is_in_slurm_job, [FIND_HYDRA] = is_proxy,
 };
 
-/* A batch script is no task, though it has the number of the first one. */
-static bool is_task(const struct variables *variables, const struct rank_variable *variable)
-{
-	return strcmp(variable->name, "SLURM_PROCID") ||
-	       (variables->text && variables_value(variables, "SLURM_STEP_ID"));
-}
-
 static void ranks_read(struct job_process *process, const struct variables *variables,
 		       const struct find_options *options)
 {
@@ -134,10 +118,15 @@ static void ranks_read(struct job_process *process, const struct variables *vari
 
 	for (unsigned i = 0; i < RANK_VARIABLES_MAX; i++)
 		process->ranks[i] = RANK_NONE;
-	for (unsigned i = 0; rank_variables[i].name; i++)
-		if (is_task(variables, &rank_variables[i]))
+	for (unsigned i = 0; rank_variables[i].name; i++) {
+		/* A batch script is no task, though it has the number of the first one. */
+		bool is_batch = !strcmp(rank_variables[i].name, "SLURM_PROCID") &&
+				!(variables->text && variables_value(variables, "SLURM_STEP_ID"));
+
+		if (!is_batch)
 			(void)rank_variable_read(variables, &rank_variables[i], &process->ranks[i],
 						 &process->sizes[i]);
+	}
 	if (*options->variable)
 		(void)rank_variable_read(variables, &named, &process->ranks[VARIABLE_NAMED],
 					 &process->sizes[VARIABLE_NAMED]);
@@ -196,31 +185,6 @@ size_t job_processes_parent(const struct job_processes *self, size_t index)
 	return job_processes_find(self, self->items[index].parent);
 }
 
-static int processes_add(struct job_processes *self, const struct job_process *process)
-{
-	struct table_entry *entry;
-	bool is_new;
-
-	entry = table_make(&self->by_pid, (uint64_t)process->pid, 0, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	entry->value = self->count;
-	self->items[self->count++] = *process;
-	return 0;
-}
-
-/* Marks limpet itself and its ancestors.  None of them is a rank. */
-static void processes_mark_ours(struct job_processes *self)
-{
-	size_t index = job_processes_find(self, getpid());
-
-	while (index != PROCESS_NOBODY && !self->items[index].is_ours) {
-		self->items[index].is_ours = true;
-		self->items[index].is_in_job = false;
-		index = job_processes_parent(self, index);
-	}
-}
-
 /* The descendants of the proxy are the job, not the proxy itself. */
 static void processes_inherit(struct job_processes *self)
 {
@@ -244,7 +208,7 @@ static unsigned variable_index(const char *name)
 }
 
 /* Programs may be started without any variable: Slurm knows its tasks all the same. */
-static void processes_ask_slurm(struct job_processes *self, const struct find_options *options)
+static void processes_query_slurm(struct job_processes *self, const struct find_options *options)
 {
 	CLEANUP(free) struct known_rank *tasks = NULL;
 	struct slurm_steps steps = { options->step, own_variable("SLURM_STEP_ID") };
@@ -294,18 +258,22 @@ static void processes_read_live(struct job_processes *self, const struct find_op
 static int processes_fill(struct job_processes *self, const struct lineage *list, size_t count,
 			  const struct find_options *options)
 {
-	int r = 0;
+	bool is_new;
 
 	self->items = calloc(count + 1, sizeof(*self->items));
 	if (!self->items)
 		return -ENOMEM;
-	for (size_t i = 0; !r && i < count; i++) {
-		struct job_process process;
+	for (size_t i = 0; i < count; i++) {
+		struct table_entry *entry;
 
-		if (process_fill(&process, &list[i], options))
-			r = processes_add(self, &process);
+		if (!process_fill(&self->items[self->count], &list[i], options))
+			continue;
+		entry = table_make(&self->by_pid, (uint64_t)list[i].pid, 0, &is_new);
+		if (!entry)
+			return -ENOMEM;
+		entry->value = self->count++;
 	}
-	return r;
+	return 0;
 }
 
 int job_processes_read(struct job_processes *ret, const struct find_options *options,
@@ -321,11 +289,16 @@ int job_processes_read(struct job_processes *ret, const struct find_options *opt
 	r = processes_fill(&self, list, count, options);
 	if (r)
 		return err_set(err, r, "%zu processes: no memory", count);
-	processes_mark_ours(&self);
+	/* limpet itself and its ancestors: none of them is a rank. */
+	for (size_t i = job_processes_find(&self, getpid());
+	     i != PROCESS_NOBODY && !self.items[i].is_ours; i = job_processes_parent(&self, i)) {
+		self.items[i].is_ours = true;
+		self.items[i].is_in_job = false;
+	}
 	if (options->way == FIND_HYDRA)
 		processes_inherit(&self);
 	if (options->way == FIND_SLURM)
-		processes_ask_slurm(&self, options);
+		processes_query_slurm(&self, options);
 	if (options->way == FIND_NAME)
 		processes_read_live(&self, options);
 	*ret = self;

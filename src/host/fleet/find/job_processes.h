@@ -51,3 +51,23 @@ unsigned job_processes_variable(const struct job_processes *processes,
 				const struct find_options *options);
 /* The name of that variable; "" for none. */
 const char *job_variable_name(unsigned variable, const struct find_options *options);
+
+/* "bash", "timeout": a wrapper; the program that it runs is the rank. */
+bool program_is_wrapper(const char *name);
+/* "orted", "srun": never a rank; hydra's proxy unless without_proxy. */
+bool program_is_launcher(const char *name, bool without_proxy);
+
+/* The wanted step ("": all of them), and one that is always skipped, limpet's own ("": none). */
+struct slurm_steps {
+	const char *wanted, *unwanted;
+};
+
+/* Slurm's own list of a job's processes on this node, `scontrol listpids`.  The tasks: processes
+ * with a global number.  Parses the table; skips invalid lines.  0 or -ENOMEM; the caller frees the
+ * list. */
+int slurm_pids_parse(const char *text, const struct slurm_steps *steps, struct known_rank **ret,
+		     size_t *ret_count) MUST_CHECK;
+
+/* Runs scontrol.  Returns none if Slurm does not answer: variables remain. */
+void slurm_pids_read(const char *job, const struct slurm_steps *steps, struct known_rank **ret,
+		     size_t *ret_count);

@@ -1,12 +1,34 @@
 /*
- * The variables in which launchers pass the rank, the most trustworthy first: a rank that mpirun
- * starts inside Slurm has Slurm's variables too, and those are the daemon's.
+ * Variables of other processes, those they were started with, or those in their libc now; and the
+ * variables in which launchers pass the rank, the most trustworthy first: a rank that mpirun starts
+ * inside Slurm has Slurm's variables too, and those are the daemon's.
  */
 #pragma once
 
-#include "host/fleet/find/variables.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
+
+/* Zero is none.  Entries "NAME=value" that end with zeros, as in /proc. */
+struct variables {
+	char *text;
+	size_t size;
+};
+
+/* 0; -errno if they may not be read. */
+int variables_read(struct variables *ret, pid_t pid) MUST_CHECK;
+/* The same from the array that libc's `environ` points to, if it is found. */
+int variables_read_live(struct variables *ret, pid_t pid) MUST_CHECK;
+void variables_done(struct variables *variables);
+
+static inline void variables_done_at_scope_end(struct variables *variables)
+{
+	variables_done(variables);
+}
+
+/* NULL: not set. */
+const char *variables_value(const struct variables *variables, const char *name);
 
 struct rank_variable {
 	const char *name;

@@ -5,7 +5,7 @@
  *   4711     17       0        0       4
  *   4712     17       0        -       -
  */
-#include "host/fleet/find/slurm_pids.h"
+#include "host/fleet/find/job_processes.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"

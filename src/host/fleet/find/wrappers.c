@@ -1,7 +1,7 @@
 /*
  * Names of programs that start others, cut to 15 letters as in the kernel.
  */
-#include "host/fleet/find/wrappers.h"
+#include "host/fleet/find/job_processes.h"
 
 #include "shared/base/macros.h"
 

@@ -25,21 +25,6 @@ char *fleet_folder_path(const char *folder, const char *name)
 	return asprintf(&path, "%s/%s", folder, name) < 0 ? NULL : path;
 }
 
-static void mark_make(char ret[FLEET_MARK_MAX])
-{
-	uint64_t numbers[2];
-
-	if (getrandom(numbers, sizeof(numbers), 0) != (ssize_t)sizeof(numbers))
-		numbers[0] = clock_read_ns(CLOCK_REALTIME), numbers[1] = now_ns();
-	snprintf(ret, FLEET_MARK_MAX, "%016llx%016llx", (unsigned long long)numbers[0],
-		 (unsigned long long)numbers[1]);
-}
-
-static bool is_entry(const struct dirent *entry)
-{
-	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
-}
-
 /* A folder's owner could replace limpet's files. */
 static int stranger_refuse(const char *path, const char *what, struct err *err)
 {
@@ -54,21 +39,12 @@ static bool is_ours(const struct stat *present)
 	return !present->st_uid || present->st_uid == geteuid();
 }
 
-static int owner_check(int folder, const char *path, struct err *err)
-{
-	struct stat present;
-
-	if (fstat(folder, &present))
-		return err_set(err, -errno, "'%s': %s", path, strerror(errno));
-	return is_ours(&present) ? 0 : stranger_refuse(path, "another user's", err);
-}
-
 static int empty_check(DIR *folder, const char *path, struct err *err)
 {
-	const struct dirent *entry;
+	const struct dirent *entry = readdir(folder);
 
-	while ((entry = readdir(folder)) && !is_entry(entry))
-		;
+	while (entry && (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")))
+		entry = readdir(folder);
 	if (!entry)
 		return 0;
 	err_set(err, -EEXIST, "the folder '%s' is not empty", path);
@@ -114,13 +90,16 @@ static int folder_locate(DIR *folder, const char *path, char **ret, struct err *
 static int folder_check(const char *path, char **ret, struct err *err)
 {
 	DIR *folder = NULL;
+	struct stat present;
 	int r = folder_open(path, &folder, err);
 
 	if (!folder)
 		return r;
 	r = empty_check(folder, path, err);
-	if (!r)
-		r = owner_check(dirfd(folder), path, err);
+	if (!r && fstat(dirfd(folder), &present))
+		r = err_set(err, -errno, "'%s': %s", path, strerror(errno));
+	if (!r && !is_ours(&present))
+		r = stranger_refuse(path, "another user's", err);
 	if (!r)
 		r = folder_locate(folder, path, ret, err);
 	closedir(folder);
@@ -134,13 +113,19 @@ int fleet_folder_make(struct fleet_folder *ret, const char *path, const char *ve
 	struct fleet_folder folder = { .version = version,
 				       .options = options,
 				       .begin_ns = clock_read_ns(CLOCK_REALTIME) };
+	uint64_t mark[2];
 	int r = output_make_private_folder(path, err);
 
 	if (!r)
 		r = folder_check(path, &folder.path, err);
 	if (r)
 		return r;
-	mark_make(folder.mark);
+	if (getrandom(mark, sizeof(mark), 0) != (ssize_t)sizeof(mark)) {
+		mark[0] = folder.begin_ns;
+		mark[1] = now_ns();
+	}
+	snprintf(folder.mark, sizeof(folder.mark), "%016llx%016llx", (unsigned long long)mark[0],
+		 (unsigned long long)mark[1]);
 	r = fleet_folder_write(&folder, &nothing, /* is_whole */ false, err);
 	if (r)
 		fleet_folder_done(&folder);

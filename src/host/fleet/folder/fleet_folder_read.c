@@ -8,7 +8,7 @@
 #include "host/core/pool.h"
 #include "host/core/text/json_reader.h"
 #include "host/core/text/text.h"
-#include "host/fleet/recording_name.h"
+#include "host/fleet/rank.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -87,38 +87,12 @@ static int node_read(struct json_reader *reader, struct fleet *fleet)
 	return r;
 }
 
-static enum rank_state state_find(const char *key)
-{
-	for (unsigned i = 0; i < RANK_STATES; i++)
-		if (!strcmp(rank_state_key((enum rank_state)i), key))
-			return (enum rank_state)i;
-	return RANK_NO_ANSWER;
-}
-
-/* A file in the folder itself: the name leads nowhere else. */
-static bool is_plain_name(const char *name)
-{
-	return *name && *name != '.' && !strchr(name, '/') && strlen(name) < NAME_MAX;
-}
-
-static int rank_settle(struct fleet *fleet, struct fleet_rank *rank, uint64_t node, uint64_t pid,
-		       const char *state)
-{
-	if (node < fleet->node_count) {
-		rank->node = (uint32_t)node;
-		fleet->nodes[node].rank_count++;
-	}
-	rank->pid = pid <= INT_MAX ? (pid_t)pid : 0;
-	rank->is_settled = true;
-	rank->state = state_find(state);
-	return is_plain_name(rank->recording) ? 0 : text_set(&rank->recording, "");
-}
-
 static int rank_read(struct json_reader *reader, struct fleet *fleet)
 {
 	uint64_t number = RANK_MAX + 1ull, node = NODE_NONE, pid = 0;
 	CLEANUP(free) char *state = NULL;
 	struct fleet_rank *rank;
+	const char *name;
 	char key[KEY_BYTES];
 	int r = fleet_expect_rank(fleet, NODE_NONE, 0, /* pid */ 0);
 
@@ -145,9 +119,24 @@ static int rank_read(struct json_reader *reader, struct fleet *fleet)
 	}
 	if (!r && number > RANK_MAX)
 		r = -EPROTO;
-	if (!r)
-		rank->number = (uint32_t)number;
-	return r ? r : rank_settle(fleet, rank, node, pid, state);
+	if (r)
+		return r;
+	rank->number = (uint32_t)number;
+	if (node < fleet->node_count) {
+		rank->node = (uint32_t)node;
+		fleet->nodes[node].rank_count++;
+	}
+	rank->pid = pid <= INT_MAX ? (pid_t)pid : 0;
+	rank->is_settled = true;
+	rank->state = RANK_NO_ANSWER;
+	for (unsigned i = 0; i < RANK_STATES; i++)
+		if (!strcmp(rank_state_key((enum rank_state)i), state))
+			rank->state = (enum rank_state)i;
+	/* A file in the folder itself: the name leads nowhere else. */
+	name = rank->recording;
+	return *name && *name != '.' && !strchr(name, '/') && strlen(name) < NAME_MAX
+		       ? 0
+		       : text_set(&rank->recording, "");
 }
 
 static int list_read(struct json_reader *reader, struct fleet *fleet,
@@ -158,15 +147,6 @@ static int list_read(struct json_reader *reader, struct fleet *fleet,
 	while (!r && json_read_item(reader))
 		r = read_one(reader, fleet);
 	return r;
-}
-
-static int recording_refuse(struct fleet_rank *rank)
-{
-	rank->state = RANK_CUT;
-	return text_set(&rank->recording, "") ||
-			       text_set(&rank->reason, "its recording is another rank's, too")
-		       ? -ENOMEM
-		       : 0;
 }
 
 /* A file belongs to one rank: a list that names it a million times must cost no more than one that
@@ -184,8 +164,12 @@ static int recordings_check(struct fleet *fleet)
 			continue;
 		if (pool_add(&names, rank->recording) == POOL_NONE)
 			r = -ENOMEM;
-		else if (names.count == before)
-			r = recording_refuse(rank);
+		if (r || names.count > before)
+			continue;
+		rank->state = RANK_CUT;
+		if (text_set(&rank->recording, "") ||
+		    text_set(&rank->reason, "its recording is another rank's, too"))
+			r = -ENOMEM;
 	}
 	pool_done(&names);
 	return r;
@@ -218,17 +202,12 @@ int fleet_json_read(const char *text, size_t size, struct fleet *ret)
 	return r ? r : recordings_check(ret);
 }
 
-static bool is_recording(const struct dirent *entry)
+static int is_recording(const struct dirent *entry)
 {
 	size_t length = strlen(entry->d_name), end = strlen(RECORDING_EXTENSION);
 
 	return length > end && entry->d_name[0] != '.' &&
 	       !strcmp(entry->d_name + length - end, RECORDING_EXTENSION);
-}
-
-static int filter_recordings(const struct dirent *entry)
-{
-	return is_recording(entry);
 }
 
 /* From "rank-00005-n2-4711.limpet"; others are numbered in order. */
@@ -258,7 +237,7 @@ static int plain_add(struct fleet *fleet, const char *name, uint32_t otherwise)
 static int plain_read(const char *path, struct fleet *ret, struct err *err)
 {
 	struct dirent **entries = NULL;
-	int count = scandir(path, &entries, filter_recordings, alphasort), r = 0;
+	int count = scandir(path, &entries, is_recording, alphasort), r = 0;
 
 	if (count < 0)
 		return err_set(err, -errno, "open '%s': %s", path, strerror(errno));
@@ -270,14 +249,6 @@ static int plain_read(const char *path, struct fleet *ret, struct err *err)
 	}
 	free(entries);
 	return r ? err_set(err, r, "'%s': no memory", path) : 0;
-}
-
-static int json_refuse(const char *path, int code, struct err *err)
-{
-	if (code == -ENOMEM)
-		return err_set(err, code, "'%s': no memory", path);
-	err_set(err, code, "'%s' is no list of a fleet", path);
-	return err_fix(err, "remove it: the recordings beside it are read without it");
 }
 
 int fleet_folder_read(const char *path, struct fleet *ret, bool *ret_is_plain, struct err *err)
@@ -294,8 +265,12 @@ int fleet_folder_read(const char *path, struct fleet *ret, bool *ret_is_plain, s
 		return err_set(err, r, "read '%s': %s", list ? list : path,
 			       r == -EINVAL ? "it is no file" : strerror(-r));
 	r = fleet_json_read(text, size, ret);
-	if (r)
-		return json_refuse(list, r, err);
+	if (r == -ENOMEM)
+		return err_set(err, r, "'%s': no memory", list);
+	if (r) {
+		err_set(err, r, "'%s' is no list of a fleet", list);
+		return err_fix(err, "remove it: the recordings beside it are read without it");
+	}
 	/* limpet was killed before it could write the ranks. */
 	*ret_is_plain = !ret->rank_count;
 	return ret->rank_count ? 0 : plain_read(path, ret, err);

@@ -9,7 +9,7 @@
 #include "host/core/room.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "host/fleet/recording_name.h"
+#include "host/fleet/rank.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -59,27 +59,22 @@ static int file_find(struct received *self, const struct fleet *fleet, uint32_t 
 	return *ret ? 0 : -ENOMEM;
 }
 
-static int file_begin(const struct received *self, const struct fleet *fleet,
-		      struct received_file *file)
-{
-	CLEANUP(free)
-	char *path = path_of(self, fleet, fleet_find_rank(fleet, file->node, file->top));
-
-	file->fd = path ? output_begin_new(path) : -ENOMEM;
-	return MIN(file->fd, 0);
-}
-
 static void piece_write(struct received *self, const struct fleet *fleet,
 			struct received_file *file, const struct piece_message *piece)
 {
+	CLEANUP(free) char *path = NULL;
+
 	if (file->error || file->is_torn || file->is_told || !piece->size)
 		return;
 	if (piece->offset != file->bytes) {
 		file->is_torn = true;
 		return;
 	}
-	if (!file->bytes)
-		file->error = file_begin(self, fleet, file);
+	if (!file->bytes) {
+		path = path_of(self, fleet, fleet_find_rank(fleet, file->node, file->top));
+		file->fd = path ? output_begin_new(path) : -ENOMEM;
+		file->error = MIN(file->fd, 0);
+	}
 	if (!file->error)
 		file->error = descriptor_write(file->fd, piece->bytes, piece->size);
 	if (file->error)
@@ -92,14 +87,6 @@ static void file_close(struct received_file *file)
 {
 	if (file->fd >= 0 && close(TAKE_FD(file->fd)) < 0 && !file->error)
 		file->error = -errno;
-}
-
-static void file_end(struct received_file *file, const struct recorded_message *told)
-{
-	file->is_told = true;
-	file->is_there = told->is_there;
-	file->told_bytes = told->size_bytes;
-	file_close(file);
 }
 
 int received_take(struct received *self, const struct fleet *fleet, uint32_t node, uint32_t kind,
@@ -116,8 +103,12 @@ int received_take(struct received *self, const struct fleet *fleet, uint32_t nod
 			piece_write(self, fleet, file, &piece);
 	} else if (kind == MESSAGE_RECORDED && recorded_take(cursor, &recorded)) {
 		r = file_find(self, fleet, node, recorded.pid, &file);
-		if (file)
-			file_end(file, &recorded);
+		if (file) {
+			file->is_told = true;
+			file->is_there = recorded.is_there;
+			file->told_bytes = recorded.size_bytes;
+			file_close(file);
+		}
 	}
 	return r;
 }
@@ -137,17 +128,6 @@ static bool file_blame(const struct received_file *file, char *ret, size_t room)
 	else
 		return false;
 	return true;
-}
-
-static int file_settle(struct received_file *file, struct fleet *fleet)
-{
-	struct fleet_rank *rank = fleet_find_rank(fleet, file->node, file->top);
-	char reason[256];
-
-	file_close(file);
-	if (!rank || !file_blame(file, reason, sizeof(reason)))
-		return 0;
-	return fleet_set_state(fleet, rank, RANK_CUT, reason);
 }
 
 /* Written by home or by the node, which may have died and left a part.  Without one, no rank is
@@ -171,8 +151,15 @@ int received_settle(struct received *self, struct fleet *fleet)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < self->count; i++)
-		r = file_settle(&self->files[i], fleet);
+	for (size_t i = 0; !r && i < self->count; i++) {
+		struct received_file *file = &self->files[i];
+		struct fleet_rank *rank = fleet_find_rank(fleet, file->node, file->top);
+		char reason[256];
+
+		file_close(file);
+		if (rank && file_blame(file, reason, sizeof(reason)))
+			r = fleet_set_state(fleet, rank, RANK_CUT, reason);
+	}
 	for (size_t i = 0; !r && i < fleet->rank_count; i++)
 		r = recording_find(self, fleet, &fleet->ranks[i]);
 	return r;

@@ -133,16 +133,6 @@ static int starts_run(struct fleet_job *self, struct err *err)
 	return r;
 }
 
-/* The node that sent a greeting; NODE_NONE: not an expected one. */
-static uint32_t node_of(struct fleet_job *self, const struct node_start *start, const char *name)
-{
-	uint32_t node = start->node != NODE_NONE ? start->node : fleet_find_node(self->fleet, name);
-
-	if (node == NODE_NONE && self->options->plan->is_open)
-		node = fleet_add_node(self->fleet, name);
-	return node;
-}
-
 static void node_trouble(struct fleet_job *self, uint32_t node, const char *format, ...)
 	PRINTF_LIKE(3, 4);
 
@@ -166,7 +156,9 @@ static void greeting_take(struct fleet_job *self, struct node_start *start, stru
 
 	if (message_kind(cursor) != MESSAGE_HELLO || !hello_take(cursor, &hello))
 		return;
-	node = node_of(self, start, hello.node);
+	node = start->node != NODE_NONE ? start->node : fleet_find_node(self->fleet, hello.node);
+	if (node == NODE_NONE && self->options->plan->is_open)
+		node = fleet_add_node(self->fleet, hello.node);
 	if (node == NODE_NONE || self->fleet->nodes[node].phase != NODE_SILENT)
 		return;
 	/* Each later node part gets the greeting, too: a launcher may forward it only to those
@@ -284,26 +276,24 @@ static void start_explain(struct fleet_job *self, const struct node_start *start
 	node_trouble(self, node, "%s%s%s", start->last_words, *start->last_words ? "; " : "", form);
 }
 
-/* If it produced nothing, limpet may be missing there: retries once, with a copy of it. */
-static bool start_is_retried(struct fleet_job *self, struct node_start *start)
-{
-	struct err ignored = { 0 };
-
-	if (self->options->plan->engine->copy != COPY_BROADCAST || start->is_copied ||
-	    start->spoken_count || self->is_leaving)
-		return false;
-	start->is_copied = true;
-	child_end(&start->child);
-	return !start_run(self, start, &ignored);
-}
-
 static void starts_look(struct fleet_job *self)
 {
+	bool can_copy = self->options->plan->engine->copy == COPY_BROADCAST && !self->is_leaving;
+	struct err ignored = { 0 };
+
 	for (size_t i = 0; i < self->start_count; i++) {
 		struct node_start *start = &self->starts[i];
 
-		if (start->has_ended || !node_start_look(start) || start_is_retried(self, start))
+		if (start->has_ended || !node_start_look(start))
 			continue;
+		/* If it produced nothing, limpet may be missing there: retries once, with a copy of
+		 * it. */
+		if (can_copy && !start->is_copied && !start->spoken_count) {
+			start->is_copied = true;
+			child_end(&start->child);
+			if (!start_run(self, start, &ignored))
+				continue;
+		}
 		if (start->node != NODE_NONE)
 			start_explain(self, start, start->node);
 		for (uint32_t k = 0; start->node == NODE_NONE && k < self->fleet->node_count; k++)
@@ -331,30 +321,23 @@ static bool all_have_left(const struct fleet_job *self)
 	return true;
 }
 
-/* Stops the job: node parts send their rest now. */
-static void job_leave(struct fleet_job *self)
-{
-	if (self->is_leaving)
-		return;
-	self->is_leaving = true;
-	self->until_ns =
-		MIN(self->until_ns,
-		    now_ns() + (self->options->leave_ns ? self->options->leave_ns : LEAVE_NS));
-	for (size_t i = 0; i < self->start_count; i++)
-		child_close_input(&self->starts[i].child);
-}
-
+/* Node parts whose input is closed send their rest, and end. */
 static void job_serve(struct fleet_job *self)
 {
 	const struct fleet_job_listener *listener = &self->options->listener;
+	uint64_t leave_ns = self->options->leave_ns ? self->options->leave_ns : LEAVE_NS;
 
 	while (!all_have_left(self) && now_ns() < self->until_ns && !self->has_failed) {
 		pipes_serve(self);
 		starts_look(self);
 		if (listener->looked)
 			listener->looked(listener->context);
-		if (all_have_ended(self) || self->fleet->is_interrupted)
-			job_leave(self);
+		if (!self->is_leaving && (all_have_ended(self) || self->fleet->is_interrupted)) {
+			self->is_leaving = true;
+			self->until_ns = MIN(self->until_ns, now_ns() + leave_ns);
+			for (size_t i = 0; i < self->start_count; i++)
+				child_close_input(&self->starts[i].child);
+		}
 	}
 }
 
@@ -414,19 +397,10 @@ static int fleet_begin(struct fleet_job *self, struct err *err)
 	return r ? err_set(err, r, "nodes: no memory") : 0;
 }
 
-static int job_settle(struct fleet_job *self, struct err *err)
-{
-	const struct find_options *find = &self->options->plan->find;
-
-	late_explain(self);
-	if (self->has_failed || fleet_settle(self->fleet, find->has_ranks ? &find->ranks : NULL))
-		return err_set(err, -ENOMEM, "ranks: no memory");
-	return 0;
-}
-
 int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet, struct err *err)
 {
 	struct fleet_job self = { .options = options, .fleet = fleet, .image = -1 };
+	const struct find_options *find = &options->plan->find;
 	int r = image_open(&self, err);
 
 	signal(SIGPIPE, SIG_IGN);
@@ -443,10 +417,12 @@ int fleet_job_run(const struct fleet_job_options *options, struct fleet *fleet, 
 		child_ask_to_end(&self.starts[i].child);
 	for (size_t i = 0; self.starts && i < self.start_count; i++)
 		node_start_done(&self.starts[i]);
-	if (!r)
+	if (!r) {
 		copies_remove(&self);
-	if (!r)
-		r = job_settle(&self, err);
+		late_explain(&self);
+		if (self.has_failed || fleet_settle(fleet, find->has_ranks ? &find->ranks : NULL))
+			r = err_set(err, -ENOMEM, "ranks: no memory");
+	}
 	free(self.starts);
 	free(self.fds);
 	if (self.image >= 0)

@@ -89,16 +89,6 @@ static void piece_count(struct node_start *self, const struct bytes *message)
 	self->piece_bytes += message->size;
 }
 
-/* Too many bytes: notes the reason and ends the command. */
-static void start_hush(struct node_start *self)
-{
-	uint64_t most = self->piece_bytes > self->piece_max ? self->piece_max : heard_max(self);
-
-	snprintf(self->last_words, sizeof(self->last_words),
-		 "said more than %" PRIu64 " MiB, and is not heard any more", most >> 20);
-	child_ask_to_end(&self->child);
-}
-
 static void line_take(struct node_start *self, struct text text,
 		      const struct start_listener *listener)
 {
@@ -159,13 +149,18 @@ void node_start_read(struct node_start *self, bool is_error, const struct start_
 	char *buffer = is_error ? self->error_line : self->line;
 	size_t *size = is_error ? &self->error_size : &self->line_size;
 	int *fd = is_error ? &self->child.errors : &self->child.output;
+	uint64_t most;
 	ssize_t got = *fd < 0 ? 0 : read(*fd, buffer + *size, START_LINE_MAX - *size);
 
 	if (got > 0) {
 		*size += (size_t)got;
 		lines_take(self, is_error, listener);
-		if (has_said_too_much(self))
-			start_hush(self);
+		if (!has_said_too_much(self))
+			return;
+		most = self->piece_bytes > self->piece_max ? self->piece_max : heard_max(self);
+		snprintf(self->last_words, sizeof(self->last_words),
+			 "said more than %" PRIu64 " MiB, and is not heard any more", most >> 20);
+		child_ask_to_end(&self->child);
 		return;
 	}
 	if (got < 0 && (errno == EINTR || errno == EAGAIN))

@@ -28,15 +28,6 @@ static struct path_map *map_of(struct fleet_dump *self, uint32_t node)
 	return &self->maps[node];
 }
 
-static int thread_add(struct fleet_dump *self, const struct seen_thread *thread)
-{
-	if (self->count >= THREADS_MAX ||
-	    make_room(&self->threads, self->count, &self->room, sizeof(*self->threads)))
-		return -ENOMEM;
-	self->threads[self->count++] = *thread;
-	return 0;
-}
-
 static int thread_take(struct fleet_dump *self, const struct path_map *map, uint32_t node,
 		       const struct stacks_message *stacks, const struct stacks_thread *told)
 {
@@ -57,7 +48,11 @@ static int thread_take(struct fleet_dump *self, const struct path_map *map, uint
 
 	if (thread.name == POOL_NONE || thread.call == POOL_NONE || thread.object == POOL_NONE)
 		return -ENOMEM;
-	return thread_add(self, &thread);
+	if (self->count >= THREADS_MAX ||
+	    make_room(&self->threads, self->count, &self->room, sizeof(*self->threads)))
+		return -ENOMEM;
+	self->threads[self->count++] = thread;
+	return 0;
 }
 
 static int stacks_add(struct fleet_dump *self, uint32_t node, struct path_map *map,

@@ -39,25 +39,6 @@ static enum halt halt_of(char state)
 	return halt;
 }
 
-/* A first thread that has ended is a zombie as well, while other threads of its process run. */
-static enum halt halt_of_process(const struct fleet_rank *rank)
-{
-	enum halt halt = halt_of(rank->process_state);
-
-	if (halt == HALT_ZOMBIE && rank->threads > 1)
-		halt = HALT_NONE;
-	return halt == HALT_NONE && rank->state == RANK_ENDED ? HALT_ENDED : halt;
-}
-
-/* A thread's state is newer than its process's, but no state of a thread shows that it is
- * frozen. */
-static enum halt halt_of_thread(const struct seen_thread *thread, enum halt before)
-{
-	if (thread_is_stopped(thread))
-		return halt_of(thread->state);
-	return before == HALT_STOPPED || before == HALT_TRACED ? HALT_NONE : before;
-}
-
 static int compare_halted(const void *a, const void *b)
 {
 	const struct halted *left = a, *right = b;
@@ -74,15 +55,31 @@ static int compare_halted(const void *a, const void *b)
 static void ranks_judge(struct halted *items, const struct fleet_dump *dump,
 			const struct fleet *fleet)
 {
-	for (size_t i = 0; i < fleet->rank_count; i++)
-		items[i] = (struct halted){ halt_of_process(&fleet->ranks[i]), &fleet->ranks[i] };
+	for (size_t i = 0; i < fleet->rank_count; i++) {
+		const struct fleet_rank *rank = &fleet->ranks[i];
+		enum halt halt = halt_of(rank->process_state);
+
+		/* A first thread that has ended is a zombie as well, while other threads of its
+		 * process run. */
+		if (halt == HALT_ZOMBIE && rank->threads > 1)
+			halt = HALT_NONE;
+		if (halt == HALT_NONE && rank->state == RANK_ENDED)
+			halt = HALT_ENDED;
+		items[i] = (struct halted){ halt, rank };
+	}
+	/* A thread's state is newer than its process's, but no state of a thread shows that it is
+	 * frozen. */
 	for (size_t i = 0; i < dump->count; i++) {
 		const struct seen_thread *thread = &dump->threads[i];
 		const struct fleet_rank *rank = fleet_find_rank(fleet, thread->node, thread->top);
 		struct halted *item = rank ? &items[rank - fleet->ranks] : NULL;
 
-		if (item && thread->is_first)
-			item->halt = halt_of_thread(thread, item->halt);
+		if (!item || !thread->is_first)
+			continue;
+		if (thread_is_stopped(thread))
+			item->halt = halt_of(thread->state);
+		else if (item->halt == HALT_STOPPED || item->halt == HALT_TRACED)
+			item->halt = HALT_NONE;
 	}
 }
 

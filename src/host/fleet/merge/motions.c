@@ -16,43 +16,34 @@ const char *motion_name(enum motion motion)
 	return names[motion < MOTIONS ? motion : MOTION_UNKNOWN];
 }
 
-/* The innermost call of this kind, from a call outwards; PATH_NONE: none. */
-static uint32_t innermost_of(const struct call_paths *paths, uint32_t path, enum frame_kind kind)
+/* The program's own call from this one outwards, of a script if there is one: a library that it has
+ * called may do different things meanwhile, and so may the interpreter of a script. */
+static uint32_t place_of(const struct call_paths *paths, uint32_t path)
 {
-	while (path != PATH_NONE && paths->items[path].kind != kind)
-		path = paths->items[path].parent;
+	static const enum frame_kind kinds[] = { FRAME_SCRIPT, FRAME_PROGRAM };
+
+	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
+		for (uint32_t at = path; at != PATH_NONE; at = paths->items[at].parent)
+			if (paths->items[at].kind == kinds[i])
+				return at;
 	return path;
 }
 
-/* The program's own call: a library that it has called may do different things meanwhile, and so
- * may the interpreter of a script. */
-static uint32_t place_of(const struct call_paths *paths, uint32_t path)
+/* Both at one place, or one in an ancestor of the other.  The line of a running thread's innermost
+ * function is not known: it matches any. */
+static bool is_same_place(const struct call_paths *paths, uint32_t first, uint32_t second)
 {
-	uint32_t place = innermost_of(paths, path, FRAME_SCRIPT);
+	const struct call_path *items = paths->items, *one, *other;
 
-	if (place == PATH_NONE)
-		place = innermost_of(paths, path, FRAME_PROGRAM);
-	return place == PATH_NONE ? path : place;
-}
-
-/* The line of a running thread's innermost function is not known: it matches any. */
-static bool is_same_call(const struct call_path *one, const struct call_path *other)
-{
+	while (items[first].depth > items[second].depth)
+		first = items[first].parent;
+	while (items[second].depth > items[first].depth)
+		second = items[second].parent;
+	one = &items[first];
+	other = &items[second];
 	return one->parent == other->parent && one->function == other->function &&
 	       one->module == other->module &&
 	       (one->line == other->line || !one->line || !other->line);
-}
-
-/* Both at one place, or one in an ancestor of the other. */
-static bool is_same_place(const struct call_paths *paths, uint32_t one, uint32_t other)
-{
-	const struct call_path *items = paths->items;
-
-	while (items[one].depth > items[other].depth)
-		one = items[one].parent;
-	while (items[other].depth > items[one].depth)
-		other = items[other].parent;
-	return is_same_call(&items[one], &items[other]);
 }
 
 /* What the rounds have shown of one thread so far. */
@@ -92,17 +83,6 @@ static enum motion looks_judge(const struct looks *self, uint32_t rounds)
 	return self->has_run ? MOTION_WOKE : MOTION_WAITED;
 }
 
-/* The threads of one rank, from `at` to `end`. */
-static enum motion motion_of(const struct fleet_dump *dump, size_t at, size_t end)
-{
-	struct looks looks = { .paths = &dump->paths };
-
-	for (; at < end; at++)
-		if (dump->threads[at].is_first && dump->threads[at].path != PATH_NONE)
-			look_add(&looks, &dump->threads[at]);
-	return looks_judge(&looks, dump->rounds);
-}
-
 int motions_find(struct motions *ret, const struct fleet_dump *dump)
 {
 	size_t at = 0;
@@ -110,13 +90,13 @@ int motions_find(struct motions *ret, const struct fleet_dump *dump)
 
 	*ret = (struct motions){ 0 };
 	while (!r && at < dump->count) {
+		struct looks looks = { .paths = &dump->paths };
 		uint32_t rank = dump->threads[at].rank;
-		size_t end = at;
 
-		while (end < dump->count && dump->threads[end].rank == rank)
-			end++;
-		r = rank_set_add(&ret->ranks[motion_of(dump, at, end)], rank);
-		at = end;
+		for (; at < dump->count && dump->threads[at].rank == rank; at++)
+			if (dump->threads[at].is_first && dump->threads[at].path != PATH_NONE)
+				look_add(&looks, &dump->threads[at]);
+		r = rank_set_add(&ret->ranks[looks_judge(&looks, dump->rounds)], rank);
 	}
 	return r;
 }

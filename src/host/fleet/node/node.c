@@ -6,7 +6,6 @@
 
 #include "host/core/clock.h"
 #include "host/core/text/print.h"
-#include "host/fleet/node/node_clock.h"
 #include "host/fleet/node/node_private.h"
 
 #include <errno.h>
@@ -18,6 +17,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
+#include <sys/timex.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -40,21 +40,24 @@ static void node_greet(struct node *self)
 {
 	struct bytes message = { 0 };
 	struct utsname system = { 0 };
-	struct node_clock clock;
+	struct timex timex = { 0 };
+	int state = adjtimex(&timex); /* the kernel's clock state, which needs no right */
 	long processors = sysconf(_SC_NPROCESSORS_ONLN);
+	bool is_synchronized = state >= 0 && state != TIME_ERROR && !(timex.status & STA_UNSYNC);
 
 	uname(&system);
-	node_clock_read(&clock);
 	hello_put(&message, &(struct hello_message){
 				    .protocol = FLEET_PROTOCOL,
 				    .version = self->version,
 				    .node = node_name(self),
 				    .machine = system.machine,
 				    .kernel = system.release,
-				    .real_ns = clock.real_ns,
-				    .boot_ns = clock.boot_ns,
-				    .clock_error_ns = clock.error_ns,
-				    .is_synchronized = clock.is_synchronized,
+				    .boot_ns = boot_now_ns(),
+				    .real_ns = clock_read_ns(CLOCK_REALTIME),
+				    .clock_error_ns = state >= 0 && timex.maxerror > 0
+							      ? (uint64_t)timex.maxerror * 1000
+							      : 0,
+				    .is_synchronized = is_synchronized,
 				    .processors = processors > 0 ? (uint32_t)processors : 1,
 			    });
 	channel_send(&self->channel, &message);
@@ -85,22 +88,18 @@ void node_tell_state(struct node *self, size_t rank, enum rank_state state, cons
 	bytes_done(&message);
 }
 
-static enum rank_state state_of(const struct err *err)
-{
-	if (err->code == -ESRCH || err->exit == EXIT_NO_PROCESS)
-		return RANK_ENDED;
-	if (err->code == -EACCES || err->code == -EPERM || err->exit == EXIT_NOT_PERMITTED ||
-	    err->exit == EXIT_NOT_ATTACHABLE || err->exit == EXIT_BUSY)
-		return RANK_REFUSED;
-	return RANK_CUT;
-}
-
 void node_tell_error(struct node *self, size_t rank, const struct err *err)
 {
+	enum rank_state state = RANK_CUT;
 	char text[640];
 
+	if (err->code == -ESRCH || err->exit == EXIT_NO_PROCESS)
+		state = RANK_ENDED;
+	else if (err->code == -EACCES || err->code == -EPERM || err->exit == EXIT_NOT_PERMITTED ||
+		 err->exit == EXIT_NOT_ATTACHABLE || err->exit == EXIT_BUSY)
+		state = RANK_REFUSED;
 	print_into(text, sizeof(text), "%s%s%s", err->what, *err->why ? ": " : "", err->why);
-	node_tell_state(self, rank, state_of(err), text);
+	node_tell_state(self, rank, state, text);
 }
 
 void node_tell_missing(struct node *self, size_t rank)
@@ -149,35 +148,32 @@ static void find_work(void *context, struct rank_queue *queue, size_t index)
 	rank_queue_release(queue);
 }
 
-/* Processes without a number are in the list only if none has one. */
-static bool has_numbers(const struct found_ranks *ranks)
-{
-	return !ranks->count || ranks->items[0].left_out != RANK_HAS_NO_NUMBER;
-}
-
 static void node_find(struct node *self)
 {
 	struct rank_queue *queue = node_visit(self, 1, FIND_LIMIT_NS, find_work, self);
-	const struct zombies *zombies = &self->ranks.zombies;
+	const struct found_ranks *ranks = &self->ranks;
+	const struct zombies *zombies = &ranks->zombies;
+	/* Processes without a number are in the list only if none has one. */
+	bool have_numbers = !ranks->count || ranks->items[0].left_out != RANK_HAS_NO_NUMBER;
 
 	if (!queue || rank_queue_is_missing(queue, 0))
 		node_note(self, "the processes of this node cannot be read: one of them hangs");
 	else if (self->trouble.code)
 		node_note(self, "%s%s%s", self->trouble.what, *self->trouble.why ? ": " : "",
 			  self->trouble.why);
-	else if (self->ranks.unnumbered && has_numbers(&self->ranks))
+	else if (ranks->unnumbered && have_numbers)
 		node_note(self,
 			  "--ranks left out %zu process%s to which no variable gives a rank number",
-			  self->ranks.unnumbered, self->ranks.unnumbered == 1 ? "" : "es");
+			  ranks->unnumbered, ranks->unnumbered == 1 ? "" : "es");
 	if (zombies->count)
 		node_note(self,
 			  "%zu process%s called %s %s ended, and a missing rank may be among them: "
 			  "process %d is a zombie that its parent, %d, has not collected",
 			  zombies->count, zombies->count == 1 ? "" : "es", zombies->name,
 			  zombies->count == 1 ? "has" : "have", zombies->first, zombies->parent);
-	if (self->ranks.is_live)
+	if (ranks->is_live)
 		node_note(self, "ranks are those of %s in memory, which was set after the start",
-			  self->ranks.variable);
+			  ranks->variable);
 }
 
 static void (*const actions[FLEET_ACTIONS])(struct node *node) = {
@@ -210,16 +206,6 @@ static void node_work(struct node *self)
 	actions[self->request.action](self);
 }
 
-/* Waits until home has read everything.  If home requested the end before, or is silent, a fixed
- * time must do. */
-static void node_stay(struct node *self, bool is_told)
-{
-	uint64_t until_ns = is_told ? self->until_ns : now_ns() + LINGER_NS;
-
-	while (now_ns() < until_ns && !(is_told && self->lifeline.has_ended))
-		lifeline_wait(&self->lifeline, -1, until_ns);
-}
-
 /* Removes its own copy; a limpet with more rights than its user is never a copy, whatever the
  * user's request. */
 static void node_remove_itself(void)
@@ -238,6 +224,8 @@ enum exit_code node_run(const char *request, const char *version)
 	/* Never freed: one of its threads may be stuck when the process ends. */
 	static struct node node;
 	struct err err = { 0 };
+	uint64_t until_ns;
+	bool is_told;
 	int r;
 
 	signal(SIGPIPE, SIG_IGN);
@@ -253,6 +241,11 @@ enum exit_code node_run(const char *request, const char *version)
 	else
 		node_work(&node);
 	channel_end(&node.channel);
-	node_stay(&node, /* is_told */ !node.lifeline.has_ended);
+	/* Stays until home has read everything.  If home requested the end before, or is silent, a
+	 * fixed time must do. */
+	is_told = !node.lifeline.has_ended;
+	until_ns = is_told ? node.until_ns : now_ns() + LINGER_NS;
+	while (now_ns() < until_ns && !(is_told && node.lifeline.has_ended))
+		lifeline_wait(&node.lifeline, -1, until_ns);
 	return r ? EXIT_FAILED : EXIT_DONE;
 }

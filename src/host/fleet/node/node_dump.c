@@ -4,9 +4,10 @@
  */
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/text/path.h"
 #include "host/fleet/node/frame_list.h"
 #include "host/fleet/node/node_private.h"
-#include "host/fleet/node/thread_frames.h"
+#include "host/model/samples/languages.h"
 #include "host/process/forks/descendants.h"
 #include "host/recorder/dump/dump.h"
 #include "host/recorder/samples/code_list.h"
@@ -49,37 +50,88 @@ static struct code_list *codes_exchange(struct round *round, struct code_list *c
 	return before;
 }
 
-/* NULL: no memory. */
-static struct code_list *codes_take(struct round *round)
+static enum frame_kind kind_of(const struct dump *dump, const struct dumped_thread *thread,
+			       size_t frame)
 {
-	struct code_list *codes = codes_exchange(round, NULL);
+	const struct recorded_code *code =
+		code_list_code(dump->codes, thread->recorded[frame].code);
 
-	return codes ? codes : code_list_new();
+	const char *module = thread->frames[frame].module, *end = strstr(module, ".so");
+
+	if (language_of_path(code->path) != LANGUAGE_NATIVE)
+		return FRAME_SCRIPT;
+	if (!strcmp(module, "[vdso]") || !strcmp(module, "[kernel]"))
+		return FRAME_LIBRARY;
+	return end && (!end[3] || end[3] == '.') ? FRAME_LIBRARY : FRAME_PROGRAM;
 }
 
-static void codes_put_back(struct round *round, struct code_list *codes)
+/* The interpreter's modules are those below which the outermost script was called. */
+static bool is_interpreter(const struct dumped_thread *thread, size_t outermost, size_t frame)
 {
-	if (codes && code_list_count(codes) <= CODES_MAX)
-		codes = codes_exchange(round, codes);
-	code_list_free(codes);
+	for (size_t i = outermost + 1; i < thread->frame_count; i++)
+		if (thread->recorded[i].code == thread->recorded[frame].code)
+			return true;
+	return false;
 }
 
-static uint32_t thread_flags(const struct dumped_thread *thread, pid_t pid)
+/* The number of innermost frames with irrelevant lines.  What an interpreter does within a script's
+ * line is not a call of the script. */
+static size_t count_unsteady(const struct dump *dump, const struct dumped_thread *thread)
 {
-	bool has_stack = thread->has_stack && thread->frame_count;
+	size_t script = thread->frame_count, outermost = 0;
 
-	return (thread->facts.tid == pid ? THREAD_IS_MAIN : 0u) |
-	       (has_stack ? THREAD_HAS_STACK : 0u) |
-	       (has_stack && thread->end == STACK_COMPLETE ? THREAD_IS_COMPLETE : 0u) |
-	       (thread->has_gil ? THREAD_HAS_GIL : 0u);
+	if (thread->facts.state != 'R')
+		return 0;
+	for (size_t i = thread->frame_count; i--;)
+		if (kind_of(dump, thread, i) == FRAME_SCRIPT) {
+			outermost = script == thread->frame_count ? i : outermost;
+			script = i;
+		}
+	if (script == thread->frame_count)
+		return 1;
+	for (size_t i = 0; i < script; i++)
+		if (!is_interpreter(thread, outermost, i))
+			return 1;
+	return script + 1;
+}
+
+/* Adds the thread's stack; *ret is its innermost call.  Lines are those of call sites, and of the
+ * place where a waiting thread waits.  The line of a running thread in its innermost function is
+ * irrelevant: the next round finds it elsewhere in the same loop.  0 or -ENOMEM. */
+static int thread_frames_add(struct frame_list *frames, const struct dump *dump,
+			     const struct dumped_thread *thread, uint32_t *ret)
+{
+	size_t unsteady = count_unsteady(dump, thread);
+	int r = 0;
+
+	*ret = FRAME_ROOT;
+	for (size_t i = thread->frame_count; !r && i--;) {
+		const struct dumped_frame *frame = &thread->frames[i];
+
+		for (uint32_t k = frame->name_count; !r && k--;) {
+			const struct recorded_name *name = &frame->names[k];
+			/* An inlined function was called at a line. */
+			bool is_steady = i >= unsteady || k;
+			struct frame_call call = {
+				.function = name->function,
+				.module = frame->module,
+				.file = is_steady ? path_base_name(name->file) : "",
+				.line = is_steady ? name->line : 0,
+				.kind = kind_of(dump, thread, i),
+			};
+
+			r = frame_list_find(frames, *ret, &call, ret);
+		}
+	}
+	return r;
 }
 
 static void dumped_thread_put(struct bytes *message, struct frame_list *frames,
 			      const struct dump *dump, const struct dumped_thread *thread,
 			      pid_t pid)
 {
+	bool has_stack = thread->has_stack && thread->frame_count;
 	struct stacks_thread put = { .tid = (uint32_t)thread->facts.tid,
-				     .flags = thread_flags(thread, pid),
 				     .state = (unsigned char)thread->facts.state,
 				     .leaf = FRAME_ROOT,
 				     .turns = thread->turns,
@@ -87,7 +139,15 @@ static void dumped_thread_put(struct bytes *message, struct frame_list *frames,
 				     .call = thread->waiting.call,
 				     .object = thread->waiting.object };
 
-	if (put.flags & THREAD_HAS_STACK && thread_frames_add(frames, dump, thread, &put.leaf))
+	if (thread->facts.tid == pid)
+		put.flags |= THREAD_IS_MAIN;
+	if (has_stack)
+		put.flags |= THREAD_HAS_STACK;
+	if (has_stack && thread->end == STACK_COMPLETE)
+		put.flags |= THREAD_IS_COMPLETE;
+	if (thread->has_gil)
+		put.flags |= THREAD_HAS_GIL;
+	if (has_stack && thread_frames_add(frames, dump, thread, &put.leaf))
 		message->has_failed = true;
 	stacks_put_thread(message, &put);
 }
@@ -123,12 +183,6 @@ static bool has_stack(const struct rank_dump *self)
 			if (self->dumps[i]->threads[k].has_stack)
 				return true;
 	return false;
-}
-
-static void rank_dump_done(struct rank_dump *self)
-{
-	for (size_t i = 0; i < self->count; i++)
-		dump_free(self->dumps[i]);
 }
 
 /* One process; if stacks are not allowed, the states of its threads. */
@@ -171,10 +225,12 @@ static void round_work(void *context, struct rank_queue *queue, size_t index)
 	struct round *round = context;
 	struct node *node = round->node;
 	const struct found_rank *rank = &node->ranks.items[index];
-	struct rank_dump dump = { .codes = codes_take(round) };
+	struct rank_dump dump = { .codes = codes_exchange(round, NULL) };
 	struct err err = { 0 };
 	int r = 0;
 
+	if (!dump.codes)
+		dump.codes = code_list_new();
 	if (!round->is_told[index])
 		r = rank_dump_take(&dump, node, rank, &err);
 	if (rank_queue_finish(queue, index)) {
@@ -187,8 +243,11 @@ static void round_work(void *context, struct rank_queue *queue, size_t index)
 		}
 		rank_queue_release(queue);
 	}
-	rank_dump_done(&dump);
-	codes_put_back(round, dump.codes);
+	for (size_t i = 0; i < dump.count; i++)
+		dump_free(dump.dumps[i]);
+	if (dump.codes && code_list_count(dump.codes) <= CODES_MAX)
+		dump.codes = codes_exchange(round, dump.codes);
+	code_list_free(dump.codes);
 }
 
 /* A rank without an error has passed all rounds. */
@@ -207,27 +266,23 @@ static void rounds_tell(struct round *round, struct rank_queue *queue)
 	}
 }
 
-/* Sleeps until then; false: it must stop. */
-static bool round_await(struct node *node, uint64_t until_ns)
-{
-	while (now_ns() < until_ns && !node_shall_stop(node))
-		lifeline_wait(&node->lifeline, -1, MIN(until_ns, node->until_ns));
-	return !node_shall_stop(node);
-}
-
 static struct rank_queue *rounds_run(struct round *round)
 {
 	const struct dump_wish *wish = &round->node->request.dump;
 	struct node *node = round->node;
-	uint64_t begin_ns = now_ns();
+	uint64_t begin_ns = now_ns(), next_ns;
 	struct rank_queue *queue;
 
 	for (;;) {
 		queue = node_visit(node, node->ranks.count, node->request.rank_limit_ns, round_work,
 				   round);
 		round->number++;
-		if (!queue || round->number >= wish->times ||
-		    !round_await(node, begin_ns + round->number * wish->interval_ns))
+		if (!queue || round->number >= wish->times)
+			return queue;
+		next_ns = begin_ns + round->number * wish->interval_ns;
+		while (now_ns() < next_ns && !node_shall_stop(node))
+			lifeline_wait(&node->lifeline, -1, MIN(next_ns, node->until_ns));
+		if (node_shall_stop(node))
 			return queue;
 	}
 }

@@ -62,15 +62,6 @@ static void attach_judge(pid_t pid, struct description *ret)
 		snprintf(ret->refusal, sizeof(ret->refusal), "%s", process_refusal(&process, &err));
 }
 
-static void user_find(uid_t uid, struct description *ret)
-{
-	struct users users;
-
-	users_init(&users);
-	users_name(&users, uid, ret->user, sizeof(ret->user));
-	users_done(&users);
-}
-
 /* A task frozen by its control group may be in any state by /proc. */
 static unsigned char state_find(pid_t pid, const struct process_status *status)
 {
@@ -90,11 +81,14 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 	struct bytes message = { 0 };
 	struct err ignored = { 0 };
 	unsigned char state = 0;
+	struct users users;
 
 	if (rank->left_out != RANK_IS_GONE &&
 	    !status_read(rank->pid, rank->pid, &status, &ignored)) {
 		command_read(rank->pid, description.command, sizeof(description.command));
-		user_find(status.euid, &description);
+		users_init(&users);
+		users_name(&users, status.euid, description.user, sizeof(description.user));
+		users_done(&users);
 		state = state_find(rank->pid, &status);
 		if (is_whole) {
 			sampler_try(rank->pid, &description);

@@ -8,7 +8,7 @@
 #include "host/core/text/text.h"
 #include "host/fleet/node/node_private.h"
 #include "host/fleet/node/rank_recorder.h"
-#include "host/fleet/recording_name.h"
+#include "host/fleet/rank.h"
 #include "host/fleet/words.h"
 
 #include <errno.h>
@@ -66,21 +66,18 @@ static void arguments_fill(struct words *ret, const struct recording_round *roun
 	const struct node_request *request = &round->node->request;
 	char name[RECORDING_NAME_MAX];
 
-	words_add(ret, "limpet");
-	words_add(ret, "record");
-	words_add(ret, "--json");
-	words_add(ret, "-p");
+	words_add_line(ret, "limpet record --json -p");
 	words_add(ret, "%d", rank->pid);
-	words_add(ret, "-o");
+	words_add_text(ret, "-o");
 	if (round->is_there)
 		words_add(ret, "%s/%s", request->record.folder,
 			  recording_name(rank->number, round->name, rank->top, name));
 	else
-		words_add(ret, "/dev/fd/3");
+		words_add_text(ret, "/dev/fd/3");
 	if (request->find.family == FAMILY_DESCENDANTS)
-		words_add(ret, "--children");
+		words_add_text(ret, "--children");
 	for (size_t i = 0; i < request->record.word_count; i++)
-		words_add(ret, "%s", request->record.words[i]);
+		words_add_text(ret, request->record.words[i]);
 }
 
 static void recorder_begin(struct recording_round *round, size_t index)
@@ -152,18 +149,6 @@ static void recorder_serve(struct recording_round *round, size_t index, const st
 		recorded_tell(round, index);
 }
 
-/* Recorders get half of a rank's time limit to stop. */
-static void recorder_look(struct recording_round *round, struct rank_recorder *recorder,
-			  bool shall_stop)
-{
-	uint64_t patience_ns = round->node->request.rank_limit_ns / 2;
-
-	if (shall_stop)
-		rank_recorder_ask(recorder);
-	if (recorder->asked_ns && now_ns() - recorder->asked_ns > patience_ns)
-		rank_recorder_kill(recorder);
-}
-
 static size_t fds_fill(struct recording_round *round)
 {
 	struct node *node = round->node;
@@ -194,9 +179,16 @@ static size_t round_serve(struct recording_round *round)
 	shall_stop = node_shall_stop(node) || now_ns() >= round->stop_ns ||
 		     round->fds[count - 1].revents & (POLLERR | POLLHUP);
 	for (size_t i = 0; i < node->ranks.count; i++) {
+		struct rank_recorder *recorder = &round->recorders[i];
+
 		if (round->is_told[i])
 			continue;
-		recorder_look(round, &round->recorders[i], shall_stop);
+		if (shall_stop)
+			rank_recorder_ask(recorder);
+		/* Recorders get half of a rank's time limit to stop. */
+		if (recorder->asked_ns &&
+		    now_ns() - recorder->asked_ns > node->request.rank_limit_ns / 2)
+			rank_recorder_kill(recorder);
 		recorder_serve(round, i, &round->fds[FDS_OF_ONE * i]);
 		left += !round->is_told[i];
 	}

@@ -8,6 +8,7 @@
 #include "host/core/self/environment.h"
 #include "host/core/text/json_reader.h"
 #include "host/core/text/print.h"
+#include "host/fleet/child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,36 +20,9 @@
 
 #define FILE_FD 3
 
-enum { PIPE_INPUT, PIPE_OUTPUT, PIPE_ERRORS, PIPE_FILE, PIPES };
-
-struct recorder_pipes {
-	int ends[PIPES][2];
-};
-
-static void pipes_close(struct recorder_pipes *pipes)
-{
-	for (unsigned i = 0; i < PIPES; i++)
-		for (unsigned k = 0; k < 2; k++)
-			if (pipes->ends[i][k] >= 0)
-				close(TAKE_FD(pipes->ends[i][k]));
-}
-
-static int pipes_open(struct recorder_pipes *ret, bool is_sent)
-{
-	memset(ret, 0xff, sizeof(*ret));
-	for (unsigned i = 0; i < (is_sent ? PIPES : PIPE_FILE); i++)
-		if (pipe2(ret->ends[i], O_CLOEXEC)) {
-			int r = -errno;
-
-			pipes_close(ret);
-			return r;
-		}
-	return 0;
-}
-
 /* In the child: only system calls, as other threads may hold locks.  New descriptors are far above
  * those that the child needs, as standard ones are open. */
-static void child_become(const struct recorder_pipes *pipes, const char *const *argv, pid_t parent)
+static void child_become(const struct child_pipes *pipes, const char *const *argv, pid_t parent)
 {
 	sigset_t none;
 
@@ -56,14 +30,14 @@ static void child_become(const struct recorder_pipes *pipes, const char *const *
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGPIPE, SIG_DFL);
 	prctl(PR_SET_PDEATHSIG, SIGTERM, 0, 0, 0);
-	if (getppid() != parent || dup2(pipes->ends[PIPE_INPUT][0], STDIN_FILENO) < 0 ||
-	    dup2(pipes->ends[PIPE_OUTPUT][1], STDOUT_FILENO) < 0 ||
-	    dup2(pipes->ends[PIPE_ERRORS][1], STDERR_FILENO) < 0)
+	if (getppid() != parent || dup2(pipes->ends[CHILD_INPUT][0], STDIN_FILENO) < 0 ||
+	    dup2(pipes->ends[CHILD_OUTPUT][1], STDOUT_FILENO) < 0 ||
+	    dup2(pipes->ends[CHILD_ERRORS][1], STDERR_FILENO) < 0)
 		_exit(EXIT_FAILED);
-	if (pipes->ends[PIPE_FILE][1] >= 0 && dup2(pipes->ends[PIPE_FILE][1], FILE_FD) < 0)
+	if (pipes->ends[CHILD_FILE][1] >= 0 && dup2(pipes->ends[CHILD_FILE][1], FILE_FD) < 0)
 		_exit(EXIT_FAILED);
 	/* It may have that number already, with FD_CLOEXEC set. */
-	if (pipes->ends[PIPE_FILE][1] == FILE_FD)
+	if (pipes->ends[CHILD_FILE][1] == FILE_FD)
 		fcntl(FILE_FD, F_SETFD, 0);
 	execve("/proc/self/exe", (char *const *)(uintptr_t)argv, environment_given());
 	_exit(EXIT_FAILED);
@@ -73,8 +47,8 @@ int rank_recorder_start(struct rank_recorder *ret, const char *const *arguments,
 			struct err *err)
 {
 	pid_t parent = getpid(), pid = -1;
-	struct recorder_pipes pipes;
-	int r = pipes_open(&pipes, is_sent);
+	struct child_pipes pipes;
+	int r = child_pipes_open(&pipes, is_sent ? CHILD_PIPES : CHILD_FILE);
 
 	if (!r) {
 		pid = fork();
@@ -85,15 +59,15 @@ int rank_recorder_start(struct rank_recorder *ret, const char *const *arguments,
 	if (r)
 		err_set(err, r, "cannot start its recorder: %s", strerror(-r));
 	*ret = (struct rank_recorder){ .pid = r ? 0 : pid };
-	ret->input = TAKE_FD(pipes.ends[PIPE_INPUT][1]);
-	ret->output = TAKE_FD(pipes.ends[PIPE_OUTPUT][0]);
-	ret->errors = TAKE_FD(pipes.ends[PIPE_ERRORS][0]);
-	ret->file = TAKE_FD(pipes.ends[PIPE_FILE][0]);
-	pipes_close(&pipes);
+	ret->input = TAKE_FD(pipes.ends[CHILD_INPUT][1]);
+	ret->output = TAKE_FD(pipes.ends[CHILD_OUTPUT][0]);
+	ret->errors = TAKE_FD(pipes.ends[CHILD_ERRORS][0]);
+	ret->file = TAKE_FD(pipes.ends[CHILD_FILE][0]);
+	child_pipes_close(&pipes);
 	return r;
 }
 
-static void recorded_read(struct rank_recorder *self, struct json_reader *reader)
+static void recorded_parse(struct rank_recorder *self, struct json_reader *reader)
 {
 	char key[32];
 
@@ -135,7 +109,7 @@ static void line_hear(struct rank_recorder *self, const char *line, size_t size)
 		return;
 	json_read_text(&reader, event, sizeof(event));
 	if (!strcmp(event, "recorded"))
-		recorded_read(self, &reader);
+		recorded_parse(self, &reader);
 	else if (!strcmp(event, "summary"))
 		summary_read(self, &reader);
 }

@@ -35,16 +35,6 @@ struct rank_reading {
 	struct spreads calls; /* by name and domain */
 };
 
-static void reading_done(struct rank_reading *self)
-{
-	for (unsigned i = 0; i < ARRAY_SIZE(self->hot); i++) {
-		hot_functions_done(&self->hot[i]);
-		sample_profile_done(&self->profiles[i]);
-	}
-	spreads_done(&self->calls);
-	model_free(self->model);
-}
-
 static int samples_read(struct rank_reading *self)
 {
 	static const unsigned kinds[] = {
@@ -193,38 +183,36 @@ static int rank_read(struct totals_job *job, size_t index)
 		else
 			r = reading_add(job->totals, rank, &reading);
 		pthread_mutex_unlock(&job->lock);
-		reading_done(&reading);
+		for (unsigned i = 0; i < ARRAY_SIZE(reading.hot); i++) {
+			hot_functions_done(&reading.hot[i]);
+			sample_profile_done(&reading.profiles[i]);
+		}
+		spreads_done(&reading.calls);
+		model_free(reading.model);
 	}
 	return r == -ENOMEM ? r : 0;
-}
-
-static bool index_take(struct totals_job *job, size_t *ret)
-{
-	bool has_one;
-
-	pthread_mutex_lock(&job->lock);
-	has_one = !job->error && job->next < job->totals->rank_count;
-	*ret = job->next;
-	job->next += has_one;
-	pthread_mutex_unlock(&job->lock);
-	return has_one;
 }
 
 static void *reader_run(void *argument)
 {
 	struct totals_job *job = argument;
-	size_t index, done;
+	size_t index, done, count = job->totals->rank_count;
 	int r;
 
-	while (index_take(job, &index)) {
+	pthread_mutex_lock(&job->lock);
+	while (!job->error && job->next < count) {
+		index = job->next++;
+		pthread_mutex_unlock(&job->lock);
 		r = rank_read(job, index);
 		pthread_mutex_lock(&job->lock);
 		job->error = r ? r : job->error;
 		done = ++job->done;
 		pthread_mutex_unlock(&job->lock);
 		if (job->watcher)
-			job->watcher->looked(job->watcher->context, done, job->totals->rank_count);
+			job->watcher->looked(job->watcher->context, done, count);
+		pthread_mutex_lock(&job->lock);
 	}
+	pthread_mutex_unlock(&job->lock);
 	return NULL;
 }
 
@@ -243,20 +231,6 @@ static void readers_run(struct totals_job *job)
 		pthread_join(threads[count], NULL);
 }
 
-static void ranks_begin(struct fleet_totals *totals, const struct fleet *fleet)
-{
-	for (size_t i = 0; i < fleet->rank_count; i++) {
-		const struct fleet_rank *rank = &fleet->ranks[i];
-
-		totals->ranks[i] = (struct rank_totals){
-			.rank = rank->number,
-			.node = rank->node == NODE_NONE ? "?" : fleet->nodes[rank->node].name,
-			.pid = rank->pid,
-			.top = POOL_NONE,
-		};
-	}
-}
-
 int fleet_totals_read(struct fleet_totals *ret, const char *folder, const struct fleet *fleet,
 		      const struct totals_watcher *watcher, struct err *err)
 {
@@ -270,7 +244,16 @@ int fleet_totals_read(struct fleet_totals *ret, const char *folder, const struct
 	totals.ranks = calloc(fleet->rank_count + 1, sizeof(*totals.ranks));
 	if (!totals.ranks)
 		return err_set(err, -ENOMEM, "ranks: no memory");
-	ranks_begin(&totals, fleet);
+	for (size_t i = 0; i < fleet->rank_count; i++) {
+		const struct fleet_rank *rank = &fleet->ranks[i];
+
+		totals.ranks[i] = (struct rank_totals){
+			.rank = rank->number,
+			.node = rank->node == NODE_NONE ? "?" : fleet->nodes[rank->node].name,
+			.pid = rank->pid,
+			.top = POOL_NONE,
+		};
+	}
 	readers_run(&job);
 	for (unsigned i = 0; i < SPREAD_KINDS; i++)
 		spreads_sort(&totals.spreads[i]);

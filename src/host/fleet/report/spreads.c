@@ -101,26 +101,20 @@ int spreads_add(struct spreads *self, const struct spread_part *part)
 	return spreads_merge(self, part->name, part->module, &one);
 }
 
-static int compare_names(const struct spreads *texts, const struct spread *left,
-			 const struct spread *right)
-{
-	int r = strcmp(pool_text(&texts->texts, left->name), pool_text(&texts->texts, right->name));
-
-	return r ? r
-		 : strcmp(pool_text(&texts->texts, left->module),
-			  pool_text(&texts->texts, right->module));
-}
-
 /* Names break ties: ranks are read in any order. */
 static int compare_spreads(const void *a, const void *b, void *context)
 {
 	const struct spread *left = a, *right = b;
+	const struct pool *texts = &((const struct spreads *)context)->texts;
+	int names;
 
 	if (left->sum_ns != right->sum_ns)
 		return left->sum_ns < right->sum_ns ? 1 : -1;
 	if (left->total_ns != right->total_ns)
 		return left->total_ns < right->total_ns ? 1 : -1;
-	return compare_names(context, left, right);
+	names = strcmp(pool_text(texts, left->name), pool_text(texts, right->name));
+	return names ? names
+		     : strcmp(pool_text(texts, left->module), pool_text(texts, right->module));
 }
 
 void spreads_sort(struct spreads *self)

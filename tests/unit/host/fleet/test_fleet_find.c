@@ -4,10 +4,8 @@
 #include "unit.h"
 
 #include "host/core/cleanup.h"
-#include "host/fleet/engine/hydra.h"
-#include "host/fleet/find/rank_variables.h"
-#include "host/fleet/find/slurm_pids.h"
-#include "host/fleet/find/wrappers.h"
+#include "host/fleet/engine/mpirun.h"
+#include "host/fleet/find/job_processes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #include "host/fleet/folder/fleet_folder.h"
 #include "host/fleet/folder/received.h"
 #include "host/fleet/node/rank_recorder.h"
-#include "host/fleet/recording_name.h"
+#include "host/fleet/rank.h"
 #include "host/fleet/report/spreads.h"
 
 #include <errno.h>

@@ -27,6 +27,7 @@ KNOWN = {
     "core/text/text.c": "/proc and /etc/passwd; paths that a person gave",
     "counters/amd/device_lock.c": "/dev/kfd",
     "counters/pmu.c": "/sys/bus/event_source/devices",
+    "live/source.c": "a recording of limpet that grows; never followed",
     "recorder/windows/counter_watch.c": "/dev/null",
     "process/foreign_file.c": "names of strangers, with care",
     "process/jvm/jvm.c": "below a folder that foreign_file.c opened; never followed",
@@ -42,7 +43,6 @@ KNOWN = {
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",
     "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",
-    "ui/session/live_job.c": "a recording of ours that grows; never followed",
     "unwind/cache/cache.c": "the cache of our user; never followed",
     "unwind/cache/cache_trim.c": "the same folder",
 }

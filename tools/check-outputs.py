@@ -53,8 +53,8 @@ ALLOWED = {
     "src/host/cli/fleet/fleet_top.c": {"open_memstream"},
     "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},
     "src/host/ui/answers/answer_threads.c": {"open_memstream"},
-    "src/host/ui/columns.c": {"open_memstream"},
-    "src/host/ui/reply.c": {"fdopen"},
+    "src/host/ui/reply/columns.c": {"open_memstream"},
+    "src/host/ui/reply/reply.c": {"fdopen"},
     # The kind of terminal and its letters: what environment_distrust() leaves.
     "src/host/top/render/terminal.c": {"getenv"},
     # The draft of an output_file, by a path that nobody else can turn.

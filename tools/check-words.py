@@ -39,7 +39,7 @@ ALLOWED = {
     "src/host/export/trace/pftrace_packet.c": {"fwrite"},
     "src/host/fleet/export/trace_archive.c": {"fwrite"},
     # Bytes for machines, cleaned by foreign_copy() before, and JSON of json.c.
-    "src/host/ui/columns.c": {"fwrite"},
+    "src/host/ui/reply/columns.c": {"fwrite"},
     # The page itself, and answers as base64.
     "src/host/ui/answers/share.c": {"fwrite"},
     # The page itself, and JSON of json.c in which no '<' is left.

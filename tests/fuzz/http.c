@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-#include "host/ui/command.h"
 #include "host/ui/http/guard.h"
 #include "host/ui/http/request.h"
-#include "host/ui/routes.h"
+#include "host/ui/request/command.h"
+#include "host/ui/request/routes.h"
 
 static const char token[HTTP_TOKEN_SIZE] = { "0123456789abcdef0123456789abcdef" };
 

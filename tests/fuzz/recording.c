@@ -141,7 +141,7 @@ static void walk_through_samples(struct model *model)
 
 		must(!call_tree_build(&tree, model, &profile,
 				      &(struct call_tree_options){ .is_inverted = i }));
-		must(tree.nodes[0].total_count == model->samples->count);
+		must(tree.metrics[0].total_count == model->samples->count);
 	}
 }
 

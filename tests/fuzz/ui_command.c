@@ -5,9 +5,8 @@
 
 #include <string.h>
 
-#include "host/ui/command.h"
-#include "host/ui/parameters.h"
-#include "host/ui/wish.h"
+#include "host/ui/request/command.h"
+#include "host/ui/request/routes.h"
 
 /* The bytes laid over a command that is right. */
 static void command_check(const uint8_t *bytes, size_t size)

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "host/ui/answers/handlers.h"
-#include "host/ui/parameters.h"
+#include "host/ui/request/routes.h"
 
 static const enum ui_verb asked[] = { UI_SESSIONS, UI_THREADS,  UI_FLAME,  UI_FUNCTIONS,
 				      UI_HEATMAP,  UI_TIMELINE, UI_STACK,  UI_SPANS,

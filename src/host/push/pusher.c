@@ -5,8 +5,8 @@
 
 #include "host/core/clock.h"
 #include "host/core/room.h"
+#include "host/live/live.h"
 #include "host/model/samples/profile.h"
-#include "host/top/live.h"
 
 #include <errno.h>
 #include <malloc.h>

@@ -4,8 +4,8 @@
  */
 #pragma once
 
+#include "host/live/source.h"
 #include "host/push/format.h"
-#include "host/top/source.h"
 
 struct pusher_options {
 	struct sampling_options sampling; /* with the processes */

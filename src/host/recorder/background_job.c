@@ -41,22 +41,12 @@ static enum ending background_wait(void *context, const struct job_wait *wait)
 	return fds[1].revents ? ENDING_EXIT : ENDING_DURATION;
 }
 
-static int background_ready(void *context, struct err *err)
-{
-	struct background_job *self = context;
-
-	(void)err;
-	pthread_mutex_lock(&self->lock);
-	self->is_ready = true;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
-	return 0;
-}
-
 /* Only the job's thread may query the recorder. */
 static void background_note(struct background_job *self, bool is_running)
 {
+	struct sampling *sampling = recorder_sampling(self->recorder);
 	struct background_state state = { .is_running = is_running,
+					  .has_ended = self->job.ending == ENDING_EXIT,
 					  .is_full = self->job.is_full,
 					  .ending = self->job.ending,
 					  .turns = self->job.turns,
@@ -65,17 +55,29 @@ static void background_note(struct background_job *self, bool is_running)
 
 	if (!is_running)
 		state.err = self->err;
-
-	if (recorder_sampling(self->recorder)) {
-		sampling_totals(recorder_sampling(self->recorder), &state.sampled);
-		sampling_reasons(recorder_sampling(self->recorder), state.reasons,
-				 sizeof(state.reasons));
+	if (sampling) {
+		state.has_ended |= sampling_has_ended(sampling);
+		sampling_totals(sampling, &state.sampled);
+		sampling_reasons(sampling, state.reasons, sizeof(state.reasons));
 	}
 	recorder_totals(self->recorder, &state.traced);
 	pthread_mutex_lock(&self->lock);
 	self->state = state;
 	pthread_cond_broadcast(&self->changed);
 	pthread_mutex_unlock(&self->lock);
+}
+
+static int background_ready(void *context, struct err *err)
+{
+	struct background_job *self = context;
+
+	(void)err;
+	background_note(self, /* is_running */ true);
+	pthread_mutex_lock(&self->lock);
+	self->is_ready = true;
+	pthread_cond_broadcast(&self->changed);
+	pthread_mutex_unlock(&self->lock);
+	return 0;
 }
 
 static void background_looked(void *context)

@@ -68,6 +68,7 @@ struct background_options {
 
 struct background_state {
 	bool is_running; /* false: it has ended by itself, background_job_stop() returns how */
+	bool has_ended;  /* no process is left */
 	bool is_full;
 	enum ending ending;
 	uint64_t turns;

@@ -324,7 +324,8 @@ int recorder_finish(struct recorder *self, struct err *err)
 	if (!r && self->device_windows)
 		r = device_windows_flush(self->device_windows, err);
 	finish_syscalls(self);
-	return !r && self->sampling ? sampling_finish(self->sampling, err) : r;
+	return !r && self->output.recording && self->sampling ? sampling_finish(self->sampling, err)
+							      : r;
 }
 
 struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gives_up)

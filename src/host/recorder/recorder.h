@@ -42,7 +42,8 @@ struct recorder_options {
 
 	const struct window_options *windows; /* NULL: no counters over time */
 
-	/* The output. */
+	/* The output; NULL: samples only go to sampling->observe, nothing is traced and there is no
+	 * file. */
 	const char *path; /* of the file; removed where nothing ever began, and an earlier recording
 			     of that name stays where nothing was recorded */
 	bool is_path_new; /* the file was created for this recording, and is empty: */

@@ -10,13 +10,14 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Is the process recorded with one that was named before it, or as a descendant of any? */
+/* Is the process recorded with one that was named before it, or as a descendant of any?  Without a
+ * file each may be named: the sampler lists families itself. */
 static bool is_covered(const struct recorder *self, size_t index)
 {
 	const pid_t *pids = self->given.pids;
 	bool is_covered = false;
 
-	for (size_t i = 0; i < self->given.pid_count && !is_covered; i++) {
+	for (size_t i = 0; self->given.path && i < self->given.pid_count && !is_covered; i++) {
 		pid_t *family = NULL;
 		size_t count = 0;
 		struct err ignored = { 0 };
@@ -88,14 +89,15 @@ void roots_choose_sampled(struct recorder *self)
 
 static int open_sampling(struct recorder *self, struct err *err)
 {
+	struct programs *programs = self->output.recording ? &self->output.programs : NULL;
+
 	if (!self->given.sampling)
 		return 0;
 	self->sampled = *self->given.sampling;
 	self->sampled.sampler.children = self->given.has_children;
 	self->sampled.sampler.is_system_wide = self->given.is_system_wide;
 	roots_choose_sampled(self);
-	return sampling_new(&self->sampling, self->output.recording, &self->output.programs,
-			    &self->sampled, err);
+	return sampling_new(&self->sampling, self->output.recording, programs, &self->sampled, err);
 }
 
 static int open_syscalls(struct recorder *self, struct err *err)
@@ -137,6 +139,8 @@ static int open_parts(struct recorder *self, struct err *err)
 	}
 	if (self->given.folder)
 		return 0;
+	if (!self->given.path)
+		return open_sampling(self, err);
 	r = recorder_output_open(&self->output, self, self->given.path, new_file, err);
 	if (!r)
 		r = open_windows(self, err);

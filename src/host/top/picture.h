@@ -1,17 +1,16 @@
 /*
- * The content of a screen, as plain data: made from the live model, drawn by render.h, printed by
- * cli/top/text.h.  Refers to nothing of the model.
+ * The content of a screen: made from the live store, drawn by render.h, printed by cli/top/text.h.
+ * Names are those of the store's view, which the picture holds.
  */
 #pragma once
 
-#include "host/core/pool.h"
-#include "host/model/samples/frame_languages.h"
+#include "host/live/source.h"
+#include "host/model/samples/call_tree.h"
+#include "host/model/samples/neighbours.h"
 #include "host/process/threads.h"
-#include "host/top/source.h"
 
 struct live;
-
-#define PICTURE_NONE UINT32_MAX
+struct live_view;
 
 struct picture_function {
 	const char *name, *module;
@@ -27,15 +26,6 @@ struct picture_thread {
 	uint64_t samples, weight_ns;
 };
 
-/* The call tree; 0 is the root.  Branches that no screen can show are left out. */
-struct picture_node {
-	const char *name;
-	bool is_function;             /* else a thread, a process, or lost callers */
-	enum frame_language language; /* of a function */
-	uint32_t first, next;         /* child; sibling: the heaviest first; PICTURE_NONE */
-	uint64_t self_ns, total_ns;
-};
-
 /* One function among its callers, callees and lines; the heaviest first. */
 struct picture_neighbour {
 	const char *name, *module;
@@ -43,16 +33,10 @@ struct picture_neighbour {
 	uint64_t total_ns;
 };
 
-struct picture_line {
-	const char *file; /* "": not known */
-	uint32_t line;
-	uint64_t self_ns, total_ns;
-};
-
 struct picture_opened {
 	uint64_t self_ns, total_ns;
 	struct picture_neighbour *callers, *callees;
-	struct picture_line *lines;
+	struct hot_line *lines;
 	size_t caller_count, callee_count, line_count;
 };
 
@@ -81,12 +65,11 @@ struct picture {
 	size_t function_count;
 	struct picture_thread *threads; /* by number */
 	size_t thread_count;
-	struct picture_node *nodes;
-	size_t node_count;
+	struct call_tree tree; /* without nodes: there is none */
 	struct picture_counter *counters;
 	size_t counter_count;
 	struct picture_opened opened; /* of the function that was wished for */
-	struct pool texts;
+	struct live_view *view;       /* it has all names */
 };
 
 struct picture_wish {
@@ -96,7 +79,8 @@ struct picture_wish {
 	const char *function, *module; /* to be opened; NULL, or "": none */
 };
 
-/* 0 or -ENOMEM.  Of the process, its threads and the source nothing is filled in. */
+/* 0 or -ENOMEM.  Of the process, its threads and the source nothing is filled in.  Frees the
+ * picture before the store. */
 int picture_take(struct picture **ret, struct live *live,
 		 const struct picture_wish *wish) MUST_CHECK;
 void picture_free(struct picture *picture);

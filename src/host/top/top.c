@@ -5,14 +5,14 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/plural.h"
+#include "host/live/freeze.h"
+#include "host/live/live.h"
+#include "host/live/thread_watch.h"
 #include "host/model/statistics.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/stat.h"
 #include "host/recorder/windows/counter_watch.h"
 #include "host/recording/recording.h"
-#include "host/top/freeze.h"
-#include "host/top/live.h"
-#include "host/top/thread_watch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -57,12 +57,12 @@ static size_t find_processes(const struct top *self, pid_t **ret)
 
 static void look_at_threads(struct top *self)
 {
-	const struct thread_namer namer = source_namer(self->source);
 	CLEANUP(free) pid_t *pids = NULL;
 
 	self->process_count = find_processes(self, &pids);
 	if (self->process_count)
-		thread_watch_look(&self->watch, self->live, &namer, pids, self->process_count);
+		thread_watch_look(&self->watch, self->live, self->source, pids,
+				  self->process_count);
 }
 
 static int open_parts(struct top *self, struct err *err)
@@ -168,6 +168,42 @@ static void name_thread(struct top *self, struct picture_thread *thread)
 			 share_of(watched.waited, watched.looks) / 100);
 }
 
+static int by_tid(const void *left, const void *right)
+{
+	const struct picture_thread *a = left, *b = right;
+
+	return a->tid < b->tid ? -1 : a->tid > b->tid;
+}
+
+/* Adds the threads of the last poll, including those without a sample. */
+static int show_threads(const struct thread_watch *watch, struct picture *picture)
+{
+	struct picture_thread *more = reallocarray(
+		picture->threads, picture->thread_count + watch->threads.count + 1, sizeof(*more));
+	size_t known = picture->thread_count;
+
+	if (!more)
+		return -ENOMEM;
+	picture->threads = more;
+	picture->percent = watch->percent;
+	qsort(more, known, sizeof(*more), by_tid);
+	for (size_t i = 0; i < watch->threads.count; i++) {
+		const struct thread *thread = &watch->threads.items[i];
+		struct picture_thread wanted = { .tid = thread->tid };
+		struct picture_thread *shown = bsearch(&wanted, more, known, sizeof(*more), by_tid);
+
+		if (!shown) {
+			shown = &more[picture->thread_count++];
+			*shown = wanted;
+		}
+		snprintf(shown->name, sizeof(shown->name), "%s", thread->name);
+		shown->state = thread->state;
+		shown->percent = watch->percents[i];
+	}
+	qsort(more, picture->thread_count, sizeof(*more), by_tid);
+	return 0;
+}
+
 static int show_counters(const struct top *self, struct picture *picture)
 {
 	size_t count;
@@ -200,7 +236,7 @@ int top_take(struct top *self, const struct picture_wish *wish, struct picture *
 	if (picture_take(ret, self->live, wish))
 		return err_set(err, -ENOMEM, "picture: no memory");
 	top_describe(self, *ret);
-	if (thread_watch_show(&self->watch, *ret) || show_counters(self, *ret)) {
+	if (show_threads(&self->watch, *ret) || show_counters(self, *ret)) {
 		picture_free(*ret);
 		return err_set(err, -ENOMEM, "picture: no memory");
 	}
@@ -224,7 +260,9 @@ int top_freeze(struct top *self, const struct picture *picture, const char *path
 			 &(struct freeze_options){ .path = path,
 						   .new_file = file,
 						   .version = self->options.version,
-						   .picture = picture },
+						   .source = &picture->source,
+						   .hz = picture->hz,
+						   .has_off_cpu = picture->has_off_cpu },
 			 &samples, err);
 	if (r && path == unused)
 		unlink(unused);

@@ -4,8 +4,8 @@
  */
 #include "host/ui/front.h"
 
-#include "host/ui/page.h"
-#include "host/ui/routes.h"
+#include "host/ui/page/page.h"
+#include "host/ui/request/routes.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -101,20 +101,16 @@ static int child_start(struct ui_server *self, struct err *err)
 static void command_answer(struct ui_server *self, const struct ui_command *command)
 {
 	CLEANUP(reply_close) struct reply reply = { 0 };
-	ui_handler *handler = ui_handlers[command->verb];
 	uint64_t began_ns = now_ns();
 	struct err err = { 0 };
 
-	if (!ui_command_is_look(command))
+	if (routes[command->verb].traits & ROUTE_CHANGES)
 		answer_cache_clear(&self->cache);
 	if (answer_cache_send(&self->cache, command, self->broker))
 		return;
 	if (reply_open(&reply, command->tag, &err))
 		return;
-	if (!handler)
-		err_set(&err, -ENOENT, "this limpet cannot do that");
-	else
-		(void)handler(&self->ui, command, &reply, &err);
+	(void)!ui_handlers[command->verb](&self->ui, command, &reply, &err);
 	if (reply.is_later)
 		return;
 	if (err.code)
@@ -299,17 +295,16 @@ void ui_stop(struct ui_server *self)
 /* It is still there: such a session cannot be closed. */
 void ui_recorded(struct ui_server *self, struct ui_recorded *ret)
 {
-	struct live_job_facts *job = malloc(sizeof(*job));
 	struct ui_session *session =
 		sessions_find(&self->ui.sessions, self->ui.recorded, &(struct err){ 0 });
+	struct source_facts facts;
 
 	*ret = (struct ui_recorded){ .path = "" };
-	if (job && session) {
-		live_job_look(session->job, job);
-		*ret = (struct ui_recorded){ .path = job->path,
-					     .samples = job->state.sampled.counts.samples,
-					     .calls = job->calls,
-					     .err = session->facts.error };
-	}
-	free(job);
+	if (!session)
+		return;
+	source_look(session->source, &facts);
+	*ret = (struct ui_recorded){ .path = facts.path,
+				     .samples = facts.samples,
+				     .calls = facts.calls,
+				     .err = session->facts.error };
 }

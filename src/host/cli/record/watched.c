@@ -5,8 +5,8 @@
 #include "host/cli/record/visit.h"
 #include "host/cli/ui_page.h"
 #include "host/cli/version.h"
+#include "host/live/source.h"
 #include "host/ui/browser.h"
-#include "host/ui/session/live_job.h"
 
 #include <errno.h>
 
@@ -22,8 +22,8 @@ static int processes_check(const struct visit *visit, struct err *err)
 int record_watched(struct visit *visit, struct recorder_options *options, struct err *err)
 {
 	const struct record_values *values = visit->values;
-	struct live_job_options job = { .sampling = visit->samples ? &visit->sampling : NULL,
-					.is_kept = true };
+	struct source_options job = { .sampling = visit->samples ? &visit->sampling : NULL,
+				      .is_kept = true };
 	struct ui_options page = { .version = LIMPET_VERSION,
 				   .examine = doctor_write_members,
 				   .lease_ns = UI_LEASE_NS,
@@ -33,6 +33,7 @@ int record_watched(struct visit *visit, struct recorder_options *options, struct
 	if (r)
 		return r;
 	options->pids = visit->pids;
+	options->pid_count = 1;
 	options->has_children = values->samples.children;
 	options->path = values->output;
 	visit->sampling.sampler.pid = visit->pids[0];

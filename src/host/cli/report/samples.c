@@ -236,33 +236,28 @@ static int print_threads(struct model *model, const struct report_style *style)
 static void print_node(const struct call_tree *tree, const struct tree_node *node)
 {
 	char name[TREE_NAME_MAX], shown[NAME_MAX_SHOWN];
-	uint64_t all = tree->nodes[0].total_ns;
+	const struct tree_metrics *metrics = &tree->metrics[call_tree_number(tree, node)];
+	uint64_t all = tree->metrics[0].total_ns;
 
 	call_tree_name(tree, node, name, sizeof(name));
-	print(stdout, "%8.2f %8.2f  %*s%s\n", share_percent(share_of(node->total_ns, all)),
-	      share_percent(share_of(node->self_ns, all)), (int)MIN(node->depth, TREE_INDENT_MAX),
-	      "", printable(name, shown));
+	print(stdout, "%8.2f %8.2f  %*s%s\n", share_percent(share_of(metrics->total_ns, all)),
+	      share_percent(share_of(metrics->self_ns, all)),
+	      (int)MIN(node->depth, TREE_INDENT_MAX), "", printable(name, shown));
 }
 
 /* Depth first, without recursion: stacks may be deep. */
 static void print_tree_nodes(const struct call_tree *tree)
 {
-	uint64_t all = tree->nodes[0].total_ns;
+	uint64_t all = tree->metrics[0].total_ns;
 	uint32_t at = 0;
 
 	while (at != TREE_NONE) {
 		const struct tree_node *node = &tree->nodes[at];
-		bool is_shown = share_of(node->total_ns, all) >= TREE_LEAST;
+		bool is_shown = share_of(tree->metrics[at].total_ns, all) >= TREE_LEAST;
 
 		if (is_shown)
 			print_node(tree, node);
-		if (is_shown && node->first != TREE_NONE) {
-			at = node->first;
-			continue;
-		}
-		while (at != TREE_NONE && tree->nodes[at].next == TREE_NONE)
-			at = tree->nodes[at].parent;
-		at = at == TREE_NONE ? TREE_NONE : tree->nodes[at].next;
+		at = is_shown && node->first != TREE_NONE ? node->first : call_tree_after(tree, at);
 	}
 }
 

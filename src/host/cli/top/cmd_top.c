@@ -16,7 +16,7 @@
 #include "host/core/text/print.h"
 #include "host/model/samples/profile.h"
 #include "host/recorder/windows/counter_choice.h"
-#include "host/top/show.h"
+#include "host/top/render/show.h"
 
 #define BATCH_NS   2000000000u
 #define BATCH_ROWS 20u

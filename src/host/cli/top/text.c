@@ -133,18 +133,19 @@ static void print_functions(const struct picture *picture, size_t limit, FILE *o
 
 static void print_path(const struct picture *picture, FILE *out)
 {
-	uint64_t all = picture->node_count ? picture->nodes[0].total_ns : 0;
-	uint32_t at = all ? picture->nodes[0].first : PICTURE_NONE;
+	const struct call_tree *tree = &picture->tree;
+	uint64_t all = tree->count ? tree->metrics[0].total_ns : 0;
+	uint32_t at = all ? tree->nodes[0].first : TREE_NONE;
+	char name[512];
 
 	print(out, "\n%8s %8s  %s\n", "TOTAL %", "SELF %", "HOTTEST PATH");
-	while (at != PICTURE_NONE && share_of(picture->nodes[at].total_ns, all) >= PATH_LEAST) {
-		const struct picture_node *node = &picture->nodes[at];
-
-		print(out, "%8.2f %8.2f  ", share_percent(node->total_ns, all),
-		      share_percent(node->self_ns, all));
-		print_name(node->name, out);
+	while (at != TREE_NONE && share_of(tree->metrics[at].total_ns, all) >= PATH_LEAST) {
+		print(out, "%8.2f %8.2f  ", share_percent(tree->metrics[at].total_ns, all),
+		      share_percent(tree->metrics[at].self_ns, all));
+		call_tree_name(tree, &tree->nodes[at], name, sizeof(name));
+		print_name(name, out);
 		fputc('\n', out);
-		at = node->first;
+		at = tree->nodes[at].first;
 	}
 }
 

@@ -180,6 +180,8 @@ uint64_t json_read_number(struct json_reader *self)
 
 	if (!is_digit(next_char(self)))
 		return reader_fail(self);
+	if (*self->at == '0' && self->at + 1 < self->end && is_digit(self->at[1]))
+		return reader_fail(self);
 	for (; self->at < self->end && is_digit(*self->at); self->at++) {
 		unsigned digit = (unsigned)(*self->at - '0');
 

@@ -1,6 +1,7 @@
 /*
  * A red and blue flame graph as a page: flamegraph.html with samples of two sides.
  */
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
@@ -10,7 +11,8 @@
 struct page {
 	const struct comparison *comparison;
 	struct profile profiles[SIDES]; /* of all kinds: the page chooses */
-	struct diff_tree diff;
+	struct call_tree tree;
+	uint32_t *of_entry[SIDES]; /* the node of each entry of the profiles */
 };
 
 /* Weights may differ widely; a number too large for JSON becomes the largest one. */
@@ -30,7 +32,7 @@ static void write_entries(struct json *json, const struct page *self)
 			const uint32_t *threads = self->comparison->sides[side].threads;
 
 			json_number(json, NULL, threads[entry->thread]);
-			json_signed(json, NULL, (int64_t)self->diff.of_entry[side][i] - 1);
+			json_signed(json, NULL, (int64_t)self->of_entry[side][i] - 1);
 			json_number(json, NULL, entry->kind);
 			json_number(json, NULL, entry->count);
 			json_number(json, NULL, entry->weight_ns);
@@ -105,7 +107,7 @@ static void write_data(struct json *json, const void *context)
 	write_words(json, self);
 	flame_page_views(json, self->comparison->kinds, has_waits(self->comparison));
 	write_names(json, self);
-	flame_page_nodes(json, &self->diff.tree);
+	flame_page_nodes(json, &self->tree);
 	write_entries(json, self);
 	json_object_end(json);
 }
@@ -121,11 +123,13 @@ int diff_page_write(const struct comparison *comparison, FILE *out)
 	for (unsigned i = 0; !r && i < SIDES; i++)
 		r = sample_profile_gather(&self.profiles[i], comparison->sides[i].model, &filter);
 	if (!r)
-		r = diff_tree_build(&self.diff, comparison, profiles);
+		r = diff_tree_build(&self.tree, comparison, profiles, self.of_entry);
 	if (!r)
 		r = flame_page_write(out, write_data, &self);
-	for (unsigned i = 0; i < SIDES; i++)
+	for (unsigned i = 0; i < SIDES; i++) {
 		sample_profile_done(&self.profiles[i]);
-	diff_tree_done(&self.diff);
+		free(self.of_entry[i]);
+	}
+	call_tree_done(&self.tree);
 	return r;
 }

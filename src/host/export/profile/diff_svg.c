@@ -16,15 +16,17 @@
 
 struct diff_svg {
 	const struct comparison *comparison;
-	struct diff_tree diff;
+	struct call_tree tree;
 };
 
 static struct share_change change_of(const struct svg_picture *self, const struct tree_node *node)
 {
 	const struct diff_svg *svg = self->context;
-	const struct compared_part *parts = svg->diff.parts[node - svg->diff.tree.nodes];
+	uint32_t number = call_tree_number(&svg->tree, node);
 
-	return comparison_change(svg->comparison, parts[SIDE_A].total_ns, parts[SIDE_B].total_ns);
+	return comparison_change(svg->comparison,
+				 call_tree_metrics(&svg->tree, number, SIDE_A)->total_ns,
+				 call_tree_metrics(&svg->tree, number, SIDE_B)->total_ns);
 }
 
 static void diff_svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,
@@ -88,17 +90,17 @@ int diff_svg_write(const struct comparison *comparison, FILE *out)
 	const struct profile *const profiles[SIDES] = { &comparison->sides[SIDE_A].profile,
 							&comparison->sides[SIDE_B].profile };
 	const struct svg_picture picture = { .out = out,
-					     .tree = &self.diff.tree,
+					     .tree = &self.tree,
 					     .context = &self,
 					     .name = diff_svg_name,
 					     .colour = diff_svg_colour,
 					     .tell = diff_svg_tell,
 					     .head = svg_head,
 					     .head_lines = 3 };
-	int r = diff_tree_build(&self.diff, comparison, profiles);
+	int r = diff_tree_build(&self.tree, comparison, profiles, /* of_entry */ NULL);
 
 	if (!r)
 		r = svg_picture_write(&picture);
-	diff_tree_done(&self.diff);
+	call_tree_done(&self.tree);
 	return r ? r : export_state(out);
 }

@@ -2,7 +2,9 @@
  * flamegraph: one HTML file that draws the samples and lets one search, zoom, invert and choose
  * threads.
  */
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "host/core/text/plural.h"
 #include "host/export/exporter.h"
@@ -14,6 +16,7 @@ struct flamegraph {
 	struct model *model;
 	struct profile profile;
 	struct call_tree tree;
+	uint32_t *of_entry; /* the node of each entry of the profile */
 };
 
 /* Five numbers each: thread, innermost node, kind, samples, nanoseconds. */
@@ -24,7 +27,7 @@ static void write_entries(struct json *json, const struct flamegraph *self)
 		const struct profile_entry *entry = &self->profile.entries[i];
 
 		json_number(json, NULL, entry->thread);
-		json_signed(json, NULL, (int64_t)self->tree.of_entry[i] - 1);
+		json_signed(json, NULL, (int64_t)self->of_entry[i] - 1);
 		json_number(json, NULL, entry->kind);
 		json_number(json, NULL, entry->count);
 		json_number(json, NULL, entry->weight_ns);
@@ -137,18 +140,24 @@ static void write_data(struct json *json, const void *context)
 
 static int flamegraph_write(struct model *model, FILE *out)
 {
-	const struct call_tree_options options = { .is_by_process = samples_are_system_wide(
-							   model->samples) };
+	const struct tree_source source = { .model = model,
+					    .options.is_by_process =
+						    samples_are_system_wide(model->samples) };
 	struct flamegraph self = { .model = model };
 	int r = sample_profile_gather(&self.profile, model,
 				      &(struct profile_filter){ .is_by_thread = true });
 
 	if (!r)
-		r = call_tree_build(&self.tree, model, &self.profile, &options);
+		r = call_tree_init(&self.tree, /* sides */ 1);
+	if (!r && !(self.of_entry = calloc(self.profile.count + 1, sizeof(*self.of_entry))))
+		r = -ENOMEM;
+	if (!r)
+		r = call_tree_add(&self.tree, &source, &self.profile, self.of_entry);
 	if (!r)
 		r = flame_page_write(out, write_data, &self);
 	sample_profile_done(&self.profile);
 	call_tree_done(&self.tree);
+	free(self.of_entry);
 	return r;
 }
 

@@ -33,18 +33,19 @@ static struct svg_colour node_colour(const struct svg_picture *self, const struc
 
 static void svg_tell(const struct svg_picture *self, const struct tree_node *node)
 {
-	uint64_t all = self->tree->nodes[0].total_ns;
-
+	const struct tree_metrics *metrics =
+		call_tree_metrics(self->tree, call_tree_number(self->tree, node), 0);
+	uint64_t all = self->tree->metrics[0].total_ns;
 	unsigned kinds = profile_kinds(self->tree->model->samples);
 
 	if (profile_kinds_are_bytes(kinds))
-		print(self->out, ": %" PRIu64 " bytes, %" PRIu64 " block%s", node->total_ns,
-		      node->total_count, plural(node->total_count));
+		print(self->out, ": %" PRIu64 " bytes, %" PRIu64 " block%s", metrics->total_ns,
+		      metrics->total_count, plural(metrics->total_count));
 	else
-		print(self->out, ": %.3f ms, %" PRIu64 " %s%s", (double)node->total_ns / 1e6,
-		      node->total_count, profile_kinds_are_calls(kinds) ? "call" : "sample",
-		      plural(node->total_count));
-	print(self->out, ", %.2f %%", (double)share_of(node->total_ns, all) / 100);
+		print(self->out, ": %.3f ms, %" PRIu64 " %s%s", (double)metrics->total_ns / 1e6,
+		      metrics->total_count, profile_kinds_are_calls(kinds) ? "call" : "sample",
+		      plural(metrics->total_count));
+	print(self->out, ", %.2f %%", (double)share_of(metrics->total_ns, all) / 100);
 }
 
 static void svg_text_samples(const struct svg_picture *self)

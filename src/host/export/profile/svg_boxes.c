@@ -73,7 +73,8 @@ static int each_box(struct drawing *self,
 {
 	const struct call_tree *tree = self->picture->tree;
 	CLEANUP(free) double *ends = calloc(tree->count, sizeof(*ends));
-	double scale = tree->nodes[0].total_ns ? WIDTH / (double)tree->nodes[0].total_ns : 0;
+	uint64_t all = call_tree_weight(tree, 0);
+	double scale = all ? WIDTH / (double)all : 0;
 	uint32_t at = 0;
 
 	if (!ends)
@@ -81,7 +82,7 @@ static int each_box(struct drawing *self,
 	/* The end of the boxes drawn so far inside each node. */
 	while (at != TREE_NONE) {
 		const struct tree_node *node = &tree->nodes[at];
-		double width = (double)node->total_ns * scale;
+		double width = (double)call_tree_weight(tree, at) * scale;
 		double x = node->parent == TREE_NONE ? 0 : ends[node->parent];
 
 		ends[at] = x;
@@ -89,13 +90,8 @@ static int each_box(struct drawing *self,
 			ends[node->parent] += width;
 		if (width >= LEAST)
 			visit(self, node, x, width);
-		if (width >= LEAST && node->first != TREE_NONE) {
-			at = node->first;
-			continue;
-		}
-		while (at != TREE_NONE && tree->nodes[at].next == TREE_NONE)
-			at = tree->nodes[at].parent;
-		at = at == TREE_NONE ? TREE_NONE : tree->nodes[at].next;
+		at = width >= LEAST && node->first != TREE_NONE ? node->first
+								: call_tree_after(tree, at);
 	}
 	return 0;
 }
@@ -110,9 +106,11 @@ static void svg_boxes_measure(struct drawing *self, const struct tree_node *node
 
 bool svg_is_drawn(const struct svg_picture *picture, const struct tree_node *node)
 {
-	uint64_t all = picture->tree->nodes[0].total_ns;
+	const struct call_tree *tree = picture->tree;
+	uint64_t all = call_tree_weight(tree, 0);
+	uint64_t weight = call_tree_weight(tree, call_tree_number(tree, node));
 
-	return all && (double)node->total_ns * (WIDTH / (double)all) >= LEAST;
+	return all && (double)weight * (WIDTH / (double)all) >= LEAST;
 }
 
 void svg_line_begin(const struct svg_picture *picture, unsigned line)

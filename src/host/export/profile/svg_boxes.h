@@ -14,7 +14,7 @@ struct svg_colour {
 
 struct svg_picture {
 	FILE *out;
-	const struct call_tree *tree; /* widths are its `total_ns` */
+	const struct call_tree *tree; /* widths are its weights */
 	const void *context;
 	void (*name)(const struct svg_picture *self, const struct tree_node *node, char *ret,
 		     size_t room);

@@ -4,8 +4,8 @@
 #pragma once
 
 #include "host/fleet/node/node_private.h"
-#include "host/top/live.h"
-#include "host/top/source.h"
+#include "host/live/live.h"
+#include "host/live/source.h"
 
 /* Of a rank that was tried alone. */
 struct rank_trial {

@@ -73,29 +73,15 @@ static int stack_find(struct call_view *self, const struct trace_function *funct
 		      uint32_t caller, uint32_t *ret)
 {
 	struct samples *samples = self->model->samples;
-	struct table_entry *entry;
-	uint32_t frame, depth = 1;
-	bool is_new;
+	uint32_t frame;
 
-	if (caller != STACK_NONE)
-		depth += samples->stacks[caller].depth;
 	*ret = caller;
-	if (depth > STACK_DEPTH_MAX)
+	if (caller != STACK_NONE && samples->stacks[caller].depth >= STACK_DEPTH_MAX)
 		return 0;
-	if (frame_find(self, function, &frame) ||
-	    make_room(&samples->stacks, samples->stack_count, &samples->stack_room,
-		      sizeof(*samples->stacks)))
-		return -ENOMEM;
-	entry = table_make(&self->stacks, caller, frame, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = samples->stack_count;
-		samples->stacks[samples->stack_count++] =
-			(struct sample_stack){ caller, frame, depth };
-	}
-	*ret = (uint32_t)entry->value;
-	return 0;
+	return frame_find(self, function, &frame) ||
+			       samples_stack(samples, &self->stacks, frame, ret)
+		       ? -ENOMEM
+		       : 0;
 }
 
 static void sample_add(struct call_view *self, const struct recorded_sample *sample, double blocks)

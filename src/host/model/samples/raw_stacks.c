@@ -108,27 +108,6 @@ static int frame_number(struct samples *samples, const struct model_process *pro
 	return 0;
 }
 
-static int stack_push(struct samples *samples, uint32_t frame, uint32_t *stack)
-{
-	uint32_t depth = *stack == STACK_NONE ? 1 : samples->stacks[*stack].depth + 1;
-	struct table_entry *entry;
-	bool is_new;
-
-	if (make_room(&samples->stacks, samples->stack_count, &samples->stack_room,
-		      sizeof(*samples->stacks)))
-		return -ENOMEM;
-	entry = table_make(&samples->raw->stacks, *stack, frame, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = samples->stack_count;
-		samples->stacks[samples->stack_count++] =
-			(struct sample_stack){ *stack, frame, depth };
-	}
-	*stack = (uint32_t)entry->value;
-	return 0;
-}
-
 /* A stranger's file must not stand for more than it holds: the stacks beyond have no number. */
 static bool is_full(const struct model *model)
 {
@@ -146,7 +125,8 @@ static int raw_stack_add(struct model *model, const struct model_process *proces
 	while (!r && count-- > 0 && !is_full(model)) {
 		r = frame_number(model->samples, process, frames[count], &frame);
 		if (!r)
-			r = stack_push(model->samples, frame, &stack);
+			r = samples_stack(model->samples, &model->samples->raw->stacks, frame,
+					  &stack);
 	}
 	return r;
 }

@@ -366,15 +366,6 @@ int model_each_sample(struct model *model, sample_visitor *visit, void *context)
 	return r;
 }
 
-size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret)
-{
-	size_t length = 0;
-
-	for (; stack != STACK_NONE; stack = samples->stacks[stack].caller)
-		ret[length++] = samples->stacks[stack].frame;
-	return length;
-}
-
 static const char *const end_keys[STACK_ENDS] = {
 	[STACK_COMPLETE] = "complete",
 	[STACK_CUT] = "cut",

@@ -130,6 +130,11 @@ int model_each_sample(struct model *model, sample_visitor *visit, void *context)
  */
 int model_name_late(struct model *model) MUST_CHECK;
 
+/* The stack that has this frame inside of *stack (STACK_NONE: none), made if it is not in the table
+ * of (caller, frame): *stack becomes its number.  0 or -ENOMEM. */
+int samples_stack(struct samples *samples, struct table *numbers, uint32_t frame,
+		  uint32_t *stack) MUST_CHECK;
+
 /* The frames of a stack, innermost first; how many.  At most STACK_DEPTH_MAX. */
 size_t stack_frames(const struct samples *samples, uint32_t stack, uint32_t *ret);
 

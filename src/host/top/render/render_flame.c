@@ -10,11 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PERCENT_FROM 16u /* boxes this wide show their share */
-#define NAME_FROM    3u  /* narrower ones are unreadable, and hide their callees */
-#define ARROW        " › "
-#define TITLE        "FLAME VIEW  call tree; marked: the hottest path"
-#define TITLE_SHORT  "FLAME VIEW"
+#define PERCENT_FROM   16u /* boxes this wide show their share */
+#define NAME_FROM      3u  /* narrower ones are unreadable, and hide their callees */
+#define ARROW          " › "
+#define NAME_MAX_BYTES 512u
+#define TITLE          "FLAME VIEW  call tree; marked: the hottest path"
+#define TITLE_SHORT    "FLAME VIEW"
 /* The room for the range of rows at the right end of the title. */
 #define NUMBERS_ROOM 16u
 
@@ -36,43 +37,52 @@ struct flame {
 	const struct view *view;
 };
 
-static const struct picture_node *node_at(const struct flame *self, uint32_t number)
+static const struct tree_node *node_at(const struct flame *self, uint32_t number)
 {
-	return &self->picture->nodes[number];
+	return &self->picture->tree.nodes[number];
 }
 
-static bool is_alike(const struct picture_node *a, const struct picture_node *b)
+static uint64_t total_of(const struct flame *self, uint32_t number)
 {
-	return a->is_function == b->is_function && a->language == b->language;
+	return self->picture->tree.metrics[number].total_ns;
+}
+
+/* A function's; FRAME_LANGUAGES of a process or of lost callers. */
+static unsigned language_of(const struct flame *self, uint32_t number)
+{
+	const struct tree_node *node = node_at(self, number);
+
+	return node->kind == TREE_FUNCTION ? call_tree_language(&self->picture->tree, node)
+					   : FRAME_LANGUAGES;
 }
 
 /* The one child that has all of the box, but for less than a column, and its colour; else
- * PICTURE_NONE. */
+ * TREE_NONE. */
 static uint32_t only_child(const struct flame *self, const struct box *box)
 {
-	const struct picture_node *node = node_at(self, box->last);
-	uint64_t total = node_at(self, box->node)->total_ns;
+	uint32_t child = node_at(self, box->last)->first;
+	uint64_t total = total_of(self, box->node), rest;
 
-	uint64_t rest;
-
-	if (node->first == PICTURE_NONE || !is_alike(node, node_at(self, node->first)))
-		return PICTURE_NONE;
-	rest = total - node_at(self, node->first)->total_ns;
-	return (unsigned __int128)rest * box->width < total ? node->first : PICTURE_NONE;
+	if (child == TREE_NONE || language_of(self, box->last) != language_of(self, child))
+		return TREE_NONE;
+	rest = total - total_of(self, child);
+	return (unsigned __int128)rest * box->width < total ? child : TREE_NONE;
 }
 
 /* Names from the outermost to the innermost, as many as fit.  The text has `room` bytes. */
 static void join_names(const struct flame *self, struct box *box, char *text, size_t room)
 {
+	const struct call_tree *tree = &self->picture->tree;
 	unsigned columns = box->width - 1;
+	char name[NAME_MAX_BYTES];
 	uint32_t child;
 
 	box->last = box->node;
-	snprintf(text, room, "%s", node_at(self, box->node)->name);
-	while ((child = only_child(self, box)) != PICTURE_NONE) {
+	call_tree_name(tree, node_at(self, box->node), text, NAME_MAX_BYTES);
+	while ((child = only_child(self, box)) != TREE_NONE) {
 		size_t length = strlen(text);
-		const char *name = node_at(self, child)->name;
 
+		call_tree_name(tree, node_at(self, child), name, sizeof(name));
 		if (screen_text_width(self->screen, text) + 3 +
 				    screen_text_width(self->screen, name) >
 			    columns ||
@@ -85,17 +95,19 @@ static void join_names(const struct flame *self, struct box *box, char *text, si
 
 static enum style box_style(const struct flame *self, const struct box *box)
 {
-	const struct picture_node *node = node_at(self, box->node);
+	unsigned language = language_of(self, box->node);
+	char name[NAME_MAX_BYTES];
 
 	for (uint32_t at = box->node;; at = node_at(self, at)->first) {
-		if (view_finds(self->view, node_at(self, at)->name))
+		call_tree_name(&self->picture->tree, node_at(self, at), name, sizeof(name));
+		if (view_finds(self->view, name))
 			return STYLE_MATCH;
 		if (at == box->last)
 			break;
 	}
-	if (!node->is_function)
+	if (language == FRAME_LANGUAGES)
 		return box->is_hot ? STYLE_BOX_HOT : STYLE_BOX;
-	return (box->is_hot ? STYLE_LANGUAGE_HOT : STYLE_LANGUAGE) + node->language;
+	return (box->is_hot ? STYLE_LANGUAGE_HOT : STYLE_LANGUAGE) + language;
 }
 
 static void draw_box(const struct flame *self, const struct box *box, const char *text,
@@ -108,9 +120,7 @@ static void draw_box(const struct flame *self, const struct box *box, const char
 	screen_put(self->screen, (struct field){ y, box->x, 1 }, style, "│");
 	if (box->width >= PERCENT_FROM) {
 		snprintf(percent, sizeof(percent), " %u%%",
-			 (unsigned)(share_of(node_at(self, box->node)->total_ns,
-					     self->picture->nodes[0].total_ns) /
-				    100));
+			 (unsigned)(share_of(total_of(self, box->node), total_of(self, 0)) / 100));
 		if (screen_text_width(self->screen, text) + strlen(percent) <= inside.width)
 			screen_put_right(self->screen, inside, style, percent);
 	}
@@ -134,13 +144,13 @@ static void lay_row(const struct flame *self, struct row *row, unsigned y)
 
 static void add_children(const struct flame *self, const struct box *box, struct row *next)
 {
-	const struct picture_node *node = node_at(self, box->last);
-	uint64_t before = 0;
+	const struct tree_node *node = node_at(self, box->last);
+	uint64_t before = 0, total = total_of(self, box->last);
 
-	for (uint32_t at = node->first; at != PICTURE_NONE; at = node_at(self, at)->next) {
-		uint64_t after = before + node_at(self, at)->total_ns;
-		unsigned from = (unsigned)((unsigned __int128)box->width * before / node->total_ns);
-		unsigned to = (unsigned)((unsigned __int128)box->width * after / node->total_ns);
+	for (uint32_t at = node->first; at != TREE_NONE; at = node_at(self, at)->next) {
+		uint64_t after = before + total_of(self, at);
+		unsigned from = (unsigned)((unsigned __int128)box->width * before / total);
+		unsigned to = (unsigned)((unsigned __int128)box->width * after / total);
 
 		if (to > from && next->count < self->screen->width)
 			next->boxes[next->count++] =
@@ -177,12 +187,9 @@ static unsigned row_languages(const struct flame *self, const struct row *row)
 {
 	unsigned present = 0;
 
-	for (size_t i = 0; i < row->count; i++) {
-		const struct picture_node *node = node_at(self, row->boxes[i].node);
-
-		present |= (unsigned)node->is_function << node->language;
-	}
-	return present;
+	for (size_t i = 0; i < row->count; i++)
+		present |= 1u << language_of(self, row->boxes[i].node);
+	return present & ((1u << FRAME_LANGUAGES) - 1);
 }
 
 static size_t count_rows(const struct flame *self, struct row *row, struct row *next,
@@ -191,8 +198,7 @@ static size_t count_rows(const struct flame *self, struct row *row, struct row *
 	size_t count = 0;
 
 	*languages = 0;
-
-	if (!self->picture->node_count || !self->picture->nodes[0].total_ns)
+	if (!self->picture->tree.count || !total_of(self, 0))
 		return 0;
 	for (row_begin(self, row, next); row->count; next_row(self, row, next)) {
 		lay_row(self, row, UINT32_MAX);

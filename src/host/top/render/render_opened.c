@@ -78,7 +78,7 @@ static void draw_neighbour(const struct page *page, const struct picture_neighbo
 	screen_put(screen, name, style, row->name);
 }
 
-static void draw_line(const struct page *page, const struct picture_line *row)
+static void draw_line(const struct page *page, const struct hot_line *row)
 {
 	char text[512];
 

@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/ui/request/routes.h"
 
 #include <string.h>
 
@@ -14,21 +15,9 @@
 #define GOOD_FACTOR 10u
 #define GOOD_MAX_NS UINT64_C(1000000000)
 
-/* Answers added up from samples and calls of a range, and from nothing else. */
-static const bool is_cached[UI_VERBS] = {
-	[UI_THREADS] = true, [UI_FLAME] = true,    [UI_FUNCTIONS] = true, [UI_SANDWICH] = true,
-	[UI_HEATMAP] = true, [UI_TIMELINE] = true, [UI_SPANS] = true,     [UI_FLOWS] = true,
-	[UI_COMPARE] = true, [UI_COUNTERS] = true,
-};
-
-static const bool is_change[UI_VERBS] = {
-	[UI_OPEN] = true,   [UI_STOP] = true,  [UI_START] = true,
-	[UI_DETACH] = true, [UI_CLOSE] = true,
-};
-
-bool ui_command_is_look(const struct ui_command *command)
+static bool is_cached(const struct ui_command *command)
 {
-	return !is_change[command->verb];
+	return routes[command->verb].traits & ROUTE_RANGE;
 }
 
 uint64_t answer_good_until(uint64_t began_ns)
@@ -57,7 +46,7 @@ static void expired_drop(struct answer_cache *cache)
 bool answer_cache_send(struct answer_cache *cache, const struct ui_command *command, int socket)
 {
 	expired_drop(cache);
-	for (unsigned i = 0; is_cached[command->verb] && i < ANSWERS_CACHED; i++) {
+	for (unsigned i = 0; is_cached(command) && i < ANSWERS_CACHED; i++) {
 		struct cached_answer *item = &cache->items[i];
 
 		if (item->reply.out && is_same(&item->command, command)) {
@@ -74,7 +63,7 @@ void answer_cache_keep(struct answer_cache *cache, const struct ui_command *comm
 {
 	struct cached_answer *item = &cache->items[cache->next];
 
-	if (!is_cached[command->verb] || reply->head.status != 200)
+	if (!is_cached(command) || reply->head.status != 200)
 		return;
 	cache->next = (cache->next + 1) % ANSWERS_CACHED;
 	reply_close(&item->reply);

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/ui/reply.h"
+#include "host/ui/reply/reply.h"
 
 #define ANSWERS_CACHED 16u
 
@@ -28,7 +28,5 @@ bool answer_cache_send(struct answer_cache *cache, const struct ui_command *comm
 /* Owns the reply if it may be sent again. */
 void answer_cache_keep(struct answer_cache *cache, const struct ui_command *command,
 		       struct reply *reply, uint64_t began_ns);
-/* After any change of a session. */
+/* Before any change of a session. */
 void answer_cache_clear(struct answer_cache *cache);
-/* Whether the command changes nothing. */
-bool ui_command_is_look(const struct ui_command *command);

@@ -118,33 +118,27 @@ static void facts_write(const struct counter_answer *self)
 
 static void cells_write(const struct counter_answer *self, uint64_t origin_ns)
 {
-	unsigned metric = columns_add(self->columns, "metric", COLUMN_U32);
-	unsigned time = columns_add(self->columns, "time", COLUMN_F64);
-	unsigned value = columns_add(self->columns, "value", COLUMN_F64);
+	static const struct column_name names[] = { { "metric", COLUMN_U32 },
+						    { "time", COLUMN_F64 },
+						    { "value", COLUMN_F64 } };
 
+	columns_begin(self->columns, names, ARRAY_SIZE(names));
 	for (size_t i = 0; i < self->metric_count * self->width; i++) {
 		const struct counter_cell *cell = &self->cells[i];
 
 		if (!(cell->time_ns > 0))
 			continue;
-		column_u32(self->columns, metric, (uint32_t)(i / self->width));
-		column_f64(self->columns, time,
-			   (double)(self->from_ns - origin_ns) +
-				   (double)(i % self->width) * (double)self->step_ns);
-		column_f64(self->columns, value, cell->sum / cell->time_ns);
+		cell_u32(self->columns, (uint32_t)(i / self->width));
+		cell_f64(self->columns, (double)(self->from_ns - origin_ns) +
+						(double)(i % self->width) * (double)self->step_ns);
+		cell_f64(self->columns, cell->sum / cell->time_ns);
 	}
-}
-
-/* Where they begin: the session's time 0, as CLOCK_BOOTTIME. */
-static uint64_t origin_of(const struct ui_session *session, const struct model *model)
-{
-	return session->origin_ns + (model->first.boot_ns - model->first.monotonic_ns);
 }
 
 static int cells_fill(struct counter_answer *self, struct ui_session *session, struct model *model,
 		      const struct ui_command *command)
 {
-	uint64_t origin_ns = origin_of(session, model);
+	uint64_t origin_ns = calls_origin_ns(&session->calls);
 	uint64_t to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session);
 	uint64_t length_ns = to_ns - MIN(to_ns, command->range.from_ns);
 	int r;
@@ -180,7 +174,7 @@ int answer_counters(struct ui *ui, const struct ui_command *command, struct repl
 		r = cells_fill(&self, session, model, command);
 	if (!r) {
 		facts_write(&self);
-		cells_write(&self, model ? origin_of(session, model) : 0);
+		cells_write(&self, calls_origin_ns(&session->calls));
 	}
 	free(self.cells);
 	return r ? err_set(err, r, "counters: no memory")

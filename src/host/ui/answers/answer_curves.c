@@ -2,9 +2,8 @@
  * The answer about a process over time: processor, memory, threads.
  */
 #include "host/core/cleanup.h"
+#include "host/live/store/bins.h"
 #include "host/ui/answers/handlers.h"
-#include "host/ui/store/bins.h"
-#include "host/ui/store/usage_curves.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,19 +12,18 @@
 /* Shorter steps would show single samples as spikes. */
 #define STEP_LEAST_NS 200000000u
 
-struct curve_columns {
+struct curve_answer {
 	struct columns *columns;
 	const struct ui_command *command;
-	unsigned time, cpu, rss, threads;
 };
 
-static void curve_point_write(const struct curve_columns *to, double time_ns,
+static void curve_point_write(const struct curve_answer *self, double time_ns,
 			      const struct curve_point *point)
 {
-	column_f64(to->columns, to->time, time_ns);
-	column_f64(to->columns, to->cpu, point->cpu_percent);
-	column_f64(to->columns, to->rss, point->rss_bytes);
-	column_f64(to->columns, to->threads, point->threads);
+	cell_f64(self->columns, time_ns);
+	cell_f64(self->columns, point->cpu_percent);
+	cell_f64(self->columns, point->rss_bytes);
+	cell_f64(self->columns, point->threads);
 }
 
 /* Processor time from samples, if there are no readings of the processes themselves. */
@@ -53,29 +51,29 @@ static struct bins bins_of(const struct slice *slice, uint64_t width)
 
 static int curves_read_slice(const struct slice *slice, void *context)
 {
-	const struct curve_columns *to = context;
-	const struct bins bins = bins_of(slice, to->command->width);
+	const struct curve_answer *self = context;
+	const struct bins bins = bins_of(slice, self->command->width);
 	CLEANUP(free) struct curve_point *points = calloc(bins.count, sizeof(*points));
 	int r = points ? usage_curves_fill(slice->model, &bins, points) : -ENOMEM;
 
 	if (!r)
 		r = busy_add(slice, &bins, points);
 	for (uint64_t i = 0; !r && i < bins.count; i++)
-		curve_point_write(to,
+		curve_point_write(self,
 				  (double)(slice->from_ns - slice->origin_ns + i * bins.step_ns),
 				  &points[i]);
 	return r;
 }
 
-static void live_curves_write(const struct ui_session *session, const struct curve_columns *to)
+static void live_curves_write(const struct ui_session *session, const struct curve_answer *self)
 {
 	for (size_t i = 0; i < session->curves.count; i++) {
 		const struct curve_point *point = &session->curves.points[i];
 		uint64_t time_ns = point->time_ns - session->origin_ns;
 
-		if (time_ns >= to->command->range.from_ns &&
-		    (!to->command->range.to_ns || time_ns < to->command->range.to_ns))
-			curve_point_write(to, (double)time_ns, point);
+		if (time_ns >= self->command->range.from_ns &&
+		    (!self->command->range.to_ns || time_ns < self->command->range.to_ns))
+			curve_point_write(self, (double)time_ns, point);
 	}
 }
 
@@ -90,27 +88,28 @@ static const char *rss_empty(const struct ui_session *session)
 int answer_curves(struct ui *ui, const struct ui_command *command, struct reply *reply,
 		  struct err *err)
 {
+	static const struct column_name names[] = { { "time", COLUMN_F64 },
+						    { "cpu_percent", COLUMN_F64 },
+						    { "rss_bytes", COLUMN_F64 },
+						    { "threads", COLUMN_F64 } };
 	CLEANUP(columns_done) struct columns columns = { 0 };
 	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct curve_columns to = { .columns = &columns, .command = command };
+	struct curve_answer self = { .columns = &columns, .command = command };
 	int r;
 
 	if (!session)
 		return err->code;
 	if (columns_init(&columns))
 		return err_set(err, -ENOMEM, "curves: no memory");
-	to.time = columns_add(&columns, "time", COLUMN_F64);
-	to.cpu = columns_add(&columns, "cpu_percent", COLUMN_F64);
-	to.rss = columns_add(&columns, "rss_bytes", COLUMN_F64);
-	to.threads = columns_add(&columns, "threads", COLUMN_F64);
+	columns_begin(&columns, names, ARRAY_SIZE(names));
 	json_text(&columns.facts, "empty_rss", rss_empty(session));
 	pthread_mutex_lock(&ui->sessions.lock);
 	if (ui_session_is_live(session))
-		live_curves_write(session, &to);
+		live_curves_write(session, &self);
 	pthread_mutex_unlock(&ui->sessions.lock);
 	r = ui_session_is_live(session) ? 0
 					: ui_session_read(session, &command->range, KINDS_ON_CPU,
-							  curves_read_slice, &to);
+							  curves_read_slice, &self);
 	return r ? err_set(err, r, "curves: no memory")
 		 : reply_columns(reply, &columns, command->is_json, err);
 }

@@ -4,9 +4,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/threads/quiet_thread.h"
 #include "host/export/exporter.h"
-#include "host/top/freeze.h"
+#include "host/live/freeze.h"
 #include "host/ui/answers/handlers.h"
-#include "host/ui/ui.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,9 +19,6 @@
 static int session_freeze(struct ui_session *session, const char *version, int *ret_fd,
 			  struct err *err)
 {
-	const struct picture picture = { .hz = session->wish.hz,
-					 .has_off_cpu = session->wish.off_cpu,
-					 .source = session->facts };
 	int copy, fd = memfd_create("limpet-session", MFD_CLOEXEC);
 	uint64_t samples = 0;
 	int r;
@@ -38,7 +34,9 @@ static int session_freeze(struct ui_session *session, const char *version, int *
 			 &(struct freeze_options){ .path = session->name,
 						   .new_file = copy,
 						   .version = version,
-						   .picture = &picture },
+						   .source = &session->facts,
+						   .hz = session->wish.hz,
+						   .has_off_cpu = session->wish.off_cpu },
 			 &samples, err);
 	if (r)
 		close(fd);

@@ -25,35 +25,23 @@ static void totals_write(const struct asking *self, const struct profile *profil
 	json_text(json, "empty", profile->sample_count ? "" : ui_kind_empty(self->command->kind));
 }
 
-struct function_columns {
-	unsigned name, module, named, self, total, self_count, total_count, error;
+static const struct column_name function_columns[] = {
+	{ "name", COLUMN_TEXTS },      { "module", COLUMN_TEXTS },   { "named", COLUMN_U8 },
+	{ "self", COLUMN_F64 },        { "total", COLUMN_F64 },      { "self_count", COLUMN_F64 },
+	{ "total_count", COLUMN_F64 }, { "self_error", COLUMN_F64 },
 };
 
-static struct function_columns function_columns_add(struct columns *columns)
+static void function_write(struct columns *columns, const struct profile *profile,
+			   const struct hot_function *row)
 {
-	return (struct function_columns){
-		.name = columns_add(columns, "name", COLUMN_TEXTS),
-		.module = columns_add(columns, "module", COLUMN_TEXTS),
-		.named = columns_add(columns, "named", COLUMN_U8),
-		.self = columns_add(columns, "self", COLUMN_F64),
-		.total = columns_add(columns, "total", COLUMN_F64),
-		.self_count = columns_add(columns, "self_count", COLUMN_F64),
-		.total_count = columns_add(columns, "total_count", COLUMN_F64),
-		.error = columns_add(columns, "self_error", COLUMN_F64),
-	};
-}
-
-static void function_write(struct columns *columns, const struct function_columns *to,
-			   const struct profile *profile, const struct hot_function *row)
-{
-	column_text(columns, to->name, row->function->name);
-	column_text(columns, to->module, profile->samples->codes[row->function->code].name);
-	column_u8(columns, to->named, row->function->is_named);
-	column_f64(columns, to->self, (double)row->self_ns);
-	column_f64(columns, to->total, (double)row->total_ns);
-	column_f64(columns, to->self_count, (double)row->self_count);
-	column_f64(columns, to->total_count, (double)row->total_count);
-	column_f64(columns, to->error, (double)share_error(row, profile) / 100);
+	cell_text(columns, row->function->name);
+	cell_text(columns, profile->samples->codes[row->function->code].name);
+	cell_u8(columns, row->function->is_named);
+	cell_f64(columns, (double)row->self_ns);
+	cell_f64(columns, (double)row->total_ns);
+	cell_f64(columns, (double)row->self_count);
+	cell_f64(columns, (double)row->total_count);
+	cell_f64(columns, (double)share_error(row, profile) / 100);
 }
 
 static int functions_read(const struct slice *slice, void *context)
@@ -61,16 +49,15 @@ static int functions_read(const struct slice *slice, void *context)
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
 	struct asking *self = context;
-	struct function_columns to;
 	size_t shown;
 
 	if (slice_gather(slice, /* is_by_thread */ false, &profile) ||
 	    hot_functions_find(&hot, &profile))
 		return -ENOMEM;
-	to = function_columns_add(self->columns);
+	columns_begin(self->columns, function_columns, ARRAY_SIZE(function_columns));
 	shown = self->command->limit ? MIN(hot.count, self->command->limit) : hot.count;
 	for (size_t i = 0; i < shown; i++)
-		function_write(self->columns, &to, &profile, &hot.rows[i]);
+		function_write(self->columns, &profile, &hot.rows[i]);
 	totals_write(self, &profile);
 	json_number(&self->columns->facts, "more", hot.count - shown);
 	return 0;
@@ -102,47 +89,38 @@ int answer_functions(struct ui *ui, const struct ui_command *command, struct rep
 
 enum sandwich_role { SANDWICH_CALLER, SANDWICH_CALLEE, SANDWICH_LINE };
 
-struct sandwich_columns {
-	unsigned role, name, module, line, self, total;
+static const struct column_name sandwich_columns[] = {
+	{ "role", COLUMN_U8 },  { "name", COLUMN_TEXTS }, { "module", COLUMN_TEXTS },
+	{ "line", COLUMN_U32 }, { "self", COLUMN_F64 },   { "total", COLUMN_F64 },
 };
 
-static struct sandwich_columns sandwich_columns_add(struct columns *columns)
+struct sandwich_row {
+	enum sandwich_role role;
+	const char *name, *module;
+	uint32_t line;
+	uint64_t self_ns, total_ns;
+};
+
+static void sandwich_write(struct columns *columns, const struct sandwich_row *row)
 {
-	return (struct sandwich_columns){
-		.role = columns_add(columns, "role", COLUMN_U8),
-		.name = columns_add(columns, "name", COLUMN_TEXTS),
-		.module = columns_add(columns, "module", COLUMN_TEXTS),
-		.line = columns_add(columns, "line", COLUMN_U32),
-		.self = columns_add(columns, "self", COLUMN_F64),
-		.total = columns_add(columns, "total", COLUMN_F64),
-	};
+	cell_u8(columns, (uint8_t)row->role);
+	cell_text(columns, row->name);
+	cell_text(columns, row->module);
+	cell_u32(columns, row->line);
+	cell_f64(columns, (double)row->self_ns);
+	cell_f64(columns, (double)row->total_ns);
 }
 
-static void neighbours_write(struct columns *columns, const struct sandwich_columns *to,
-			     const struct samples *samples, enum sandwich_role role,
-			     const struct neighbour *items, size_t count)
+static void neighbours_write(struct columns *columns, const struct samples *samples,
+			     enum sandwich_role role, const struct neighbour *items, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		column_u8(columns, to->role, role);
-		column_text(columns, to->name, items[i].function->name);
-		column_text(columns, to->module, samples->codes[items[i].function->code].name);
-		column_u32(columns, to->line, 0);
-		column_f64(columns, to->self, 0);
-		column_f64(columns, to->total, (double)items[i].total_ns);
-	}
-}
-
-static void lines_write(struct columns *columns, const struct sandwich_columns *to,
-			const struct neighbours *found)
-{
-	for (size_t i = 0; i < found->line_count; i++) {
-		column_u8(columns, to->role, SANDWICH_LINE);
-		column_text(columns, to->name, found->lines[i].file);
-		column_text(columns, to->module, "");
-		column_u32(columns, to->line, found->lines[i].line);
-		column_f64(columns, to->self, (double)found->lines[i].self_ns);
-		column_f64(columns, to->total, (double)found->lines[i].total_ns);
-	}
+	for (size_t i = 0; i < count; i++)
+		sandwich_write(columns,
+			       &(struct sandwich_row){
+				       .role = role,
+				       .name = items[i].function->name,
+				       .module = samples->codes[items[i].function->code].name,
+				       .total_ns = items[i].total_ns });
 }
 
 static uint32_t function_find(const struct samples *samples, const struct ui_command *command)
@@ -160,16 +138,20 @@ static uint32_t function_find(const struct samples *samples, const struct ui_com
 static int sandwich_fill(struct asking *self, const struct profile *profile)
 {
 	CLEANUP(neighbours_done) struct neighbours found = { 0 };
-	struct sandwich_columns to = sandwich_columns_add(self->columns);
 	uint32_t number = function_find(profile->samples, self->command);
 
+	columns_begin(self->columns, sandwich_columns, ARRAY_SIZE(sandwich_columns));
 	if (number != UINT32_MAX && neighbours_find(&found, profile, number))
 		return -ENOMEM;
-	neighbours_write(self->columns, &to, profile->samples, SANDWICH_CALLER, found.callers,
+	neighbours_write(self->columns, profile->samples, SANDWICH_CALLER, found.callers,
 			 found.caller_count);
-	neighbours_write(self->columns, &to, profile->samples, SANDWICH_CALLEE, found.callees,
+	neighbours_write(self->columns, profile->samples, SANDWICH_CALLEE, found.callees,
 			 found.callee_count);
-	lines_write(self->columns, &to, &found);
+	for (size_t i = 0; i < found.line_count; i++)
+		sandwich_write(self->columns,
+			       &(struct sandwich_row){ SANDWICH_LINE, found.lines[i].file, "",
+						       found.lines[i].line, found.lines[i].self_ns,
+						       found.lines[i].total_ns });
 	totals_write(self, profile);
 	json_number(&self->columns->facts, "self", found.self_ns);
 	json_number(&self->columns->facts, "of", found.total_ns);

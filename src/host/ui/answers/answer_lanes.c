@@ -2,9 +2,8 @@
  * Answers along the time axis: the heatmap, the lanes of threads, and the stack at one moment.
  */
 #include "host/core/cleanup.h"
+#include "host/live/store/bins.h"
 #include "host/ui/answers/handlers.h"
-#include "host/ui/store/bins.h"
-#include "host/ui/store/running.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -104,17 +103,18 @@ int answer_heatmap(struct ui *ui, const struct ui_command *command, struct reply
  * lanes; -ENOMEM. */
 static int64_t lanes_number(struct lanes *self, const struct slice *slice, uint32_t *rows)
 {
-	unsigned column = columns_add(self->columns, "thread", COLUMN_U32);
+	static const struct column_name names[] = { { "thread", COLUMN_U32 } };
 	CLEANUP(free) struct thread_profile *threads = NULL;
 	uint32_t count = 0;
 
+	columns_begin(self->columns, names, ARRAY_SIZE(names));
 	if (slice_threads(slice, &threads))
 		return -ENOMEM;
 	for (uint32_t i = 0; i < slice->model->thread_count; i++) {
 		if (!thread_profile_count(&threads[i]))
 			continue;
 		rows[i] = count++;
-		column_u32(self->columns, column, i);
+		cell_u32(self->columns, i);
 	}
 	return count;
 }

@@ -6,8 +6,7 @@
 #include "host/core/text/path.h"
 #include "host/export/exporter.h"
 #include "host/ui/answers/handlers.h"
-#include "host/ui/answers/verdict.h"
-#include "host/ui/ui.h"
+#include "host/ui/session/verdict.h"
 
 #include <string.h>
 #include <sys/utsname.h>

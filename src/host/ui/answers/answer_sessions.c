@@ -2,7 +2,6 @@
  * Answers about sessions: listing, opening, stopping, closing.
  */
 #include "host/ui/answers/handlers.h"
-#include "host/ui/ui.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,9 +3,6 @@
  */
 #include "host/core/cleanup.h"
 #include "host/ui/answers/handlers.h"
-#include "host/ui/store/name_tree.h"
-#include "host/ui/store/span_index.h"
-#include "host/ui/store/spans.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -18,21 +15,6 @@ static const char *const lane_type_names[] = {
 	[LANE_MARKERS] = "markers",
 	[LANE_QUEUE] = "queue",
 };
-
-/* Those of a live session were loaded in parallel. */
-int ui_session_spans(struct ui_session *session, struct err *err)
-{
-	struct model *model;
-
-	ui_session_follow(session);
-	model = ui_session_calls(session);
-	if (!model || ui_session_is_live(session))
-		return 0;
-	return spans_load(&session->calls.shown.spans, model,
-			  session->origin_ns + (model->first.boot_ns - model->first.monotonic_ns))
-		       ? err_set(err, -ENOMEM, "calls: no memory")
-		       : 0;
-}
 
 static struct ui_session *spans_session(struct ui *ui, const struct ui_command *command,
 					struct err *err)
@@ -52,7 +34,7 @@ struct drawn_span {
 struct drawing {
 	struct columns *columns;
 	const struct spans *spans;
-	unsigned lane, level, begin, end, name, correlation, count, domain, names;
+	unsigned names; /* the column */
 	uint64_t from_ns, to_ns, pixel_ns, rows, left_out;
 	uint32_t *numbers; /* by name: its number in the answer and one */
 	uint32_t named;
@@ -76,14 +58,14 @@ static void row_write(struct drawing *self, const struct drawn_span *row)
 		self->left_out += row->count;
 		return;
 	}
-	column_u32(columns, self->lane, row->shown->lane);
-	column_u8(columns, self->level, row->shown->level);
-	column_f64(columns, self->begin, (double)row->begin_ns);
-	column_f64(columns, self->end, (double)row->end_ns);
-	column_u32(columns, self->name, name_number(self, row->shown->name));
-	column_f64(columns, self->correlation, (double)row->correlation);
-	column_u32(columns, self->count, (uint32_t)row->count);
-	column_u8(columns, self->domain, row->shown->domain);
+	cell_u32(columns, row->shown->lane);
+	cell_u8(columns, row->shown->level);
+	cell_f64(columns, (double)row->begin_ns);
+	cell_f64(columns, (double)row->end_ns);
+	cell_u32(columns, name_number(self, row->shown->name));
+	cell_f64(columns, (double)row->correlation);
+	cell_u32(columns, (uint32_t)row->count);
+	cell_u8(columns, row->shown->domain);
 }
 
 static const struct span *span_ordered(const struct drawing *self, size_t i)
@@ -153,18 +135,11 @@ static void lane_row_draw(struct drawing *self, const struct span_row *row)
 	}
 }
 
-static void drawing_columns(struct drawing *self)
-{
-	self->lane = columns_add(self->columns, "lane", COLUMN_U32);
-	self->level = columns_add(self->columns, "level", COLUMN_U8);
-	self->begin = columns_add(self->columns, "begin", COLUMN_F64);
-	self->end = columns_add(self->columns, "end", COLUMN_F64);
-	self->name = columns_add(self->columns, "name", COLUMN_U32);
-	self->correlation = columns_add(self->columns, "correlation", COLUMN_F64);
-	self->count = columns_add(self->columns, "count", COLUMN_U32);
-	self->domain = columns_add(self->columns, "domain", COLUMN_U8);
-	self->names = columns_add(self->columns, "names", COLUMN_TEXTS);
-}
+static const struct column_name span_columns[] = {
+	{ "lane", COLUMN_U32 },  { "level", COLUMN_U8 },  { "begin", COLUMN_F64 },
+	{ "end", COLUMN_F64 },   { "name", COLUMN_U32 },  { "correlation", COLUMN_F64 },
+	{ "count", COLUMN_U32 }, { "domain", COLUMN_U8 },
+};
 
 static void lanes_describe(struct json *json, const struct ui_session *session)
 {
@@ -217,7 +192,8 @@ static int spans_draw(struct drawing *self, const struct ui_session *session,
 	if (!wanted || !numbers)
 		return -ENOMEM;
 	self->numbers = numbers;
-	drawing_columns(self);
+	columns_begin(self->columns, span_columns, ARRAY_SIZE(span_columns));
+	self->names = columns_add(self->columns, "names", COLUMN_TEXTS);
 	for (size_t lane = 0; lane < self->spans->lane_count; lane++)
 		for (unsigned level = 0; wanted[lane] && level < self->spans->lanes[lane].depth;
 		     level++)
@@ -280,33 +256,21 @@ int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *
 	return reply_columns(reply, &columns, command->is_json, err);
 }
 
-struct flow_columns {
-	unsigned from_lane, from_level, from_time, to_lane, to_level, to_time, correlation;
+static const struct column_name flow_columns[] = {
+	{ "from_lane", COLUMN_U32 },   { "from_level", COLUMN_U8 }, { "from_time", COLUMN_F64 },
+	{ "to_lane", COLUMN_U32 },     { "to_level", COLUMN_U8 },   { "to_time", COLUMN_F64 },
+	{ "correlation", COLUMN_F64 },
 };
 
-static struct flow_columns flow_columns_add(struct columns *columns)
+static void flow_write(struct columns *columns, const struct span *cause, const struct span *work)
 {
-	return (struct flow_columns){
-		.from_lane = columns_add(columns, "from_lane", COLUMN_U32),
-		.from_level = columns_add(columns, "from_level", COLUMN_U8),
-		.from_time = columns_add(columns, "from_time", COLUMN_F64),
-		.to_lane = columns_add(columns, "to_lane", COLUMN_U32),
-		.to_level = columns_add(columns, "to_level", COLUMN_U8),
-		.to_time = columns_add(columns, "to_time", COLUMN_F64),
-		.correlation = columns_add(columns, "correlation", COLUMN_F64),
-	};
-}
-
-static void flow_write(struct columns *columns, const struct flow_columns *to,
-		       const struct span *cause, const struct span *work)
-{
-	column_u32(columns, to->from_lane, cause->lane);
-	column_u8(columns, to->from_level, cause->level);
-	column_f64(columns, to->from_time, (double)cause->begin_ns);
-	column_u32(columns, to->to_lane, work->lane);
-	column_u8(columns, to->to_level, work->level);
-	column_f64(columns, to->to_time, (double)work->begin_ns);
-	column_f64(columns, to->correlation, (double)work->correlation);
+	cell_u32(columns, cause->lane);
+	cell_u8(columns, cause->level);
+	cell_f64(columns, (double)cause->begin_ns);
+	cell_u32(columns, work->lane);
+	cell_u8(columns, work->level);
+	cell_f64(columns, (double)work->begin_ns);
+	cell_f64(columns, (double)work->correlation);
 }
 
 int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *reply,
@@ -315,7 +279,6 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 	CLEANUP(columns_done) struct columns columns = { 0 };
 	struct ui_session *session = spans_session(ui, command, err);
 	const struct spans *spans;
-	struct flow_columns to;
 	size_t first, end, last;
 
 	if (!session)
@@ -328,11 +291,11 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 				   : spans->work_count;
 	end = MAX(end, first);
 	last = first + MIN(end - first, command->limit);
-	to = flow_columns_add(&columns);
+	columns_begin(&columns, flow_columns, ARRAY_SIZE(flow_columns));
 	for (size_t i = first; i < last; i++) {
 		const struct span *work = &spans->items[spans->works[i]];
 
-		flow_write(&columns, &to, spans_cause(spans, work), work);
+		flow_write(&columns, spans_cause(spans, work), work);
 	}
 	json_number(&columns.facts, "more", end - last);
 	empty_write(&columns.facts, session);
@@ -357,7 +320,7 @@ static void frame_write(struct span_search *self, const struct call *call, uint3
 			&call->samples->locations[of->first_location + i];
 		struct call_name name = { "", "" };
 
-		(void)!call_names_find(&self->session->call_names, call->samples, frame, location,
+		(void)!call_names_find(&self->session->calls.names, call->samples, frame, location,
 				       &name);
 		json_object(&self->json, NULL);
 		json_text(&self->json, "name", name.function ? name.function : "");
@@ -426,8 +389,7 @@ int answer_span(struct ui *ui, const struct ui_command *command, struct reply *r
 	self.model = ui_session_calls(session);
 	json_object(&self.json, NULL);
 	if (self.model && command->correlation) {
-		self.origin_ns = session->origin_ns +
-				 (self.model->first.boot_ns - self.model->first.monotonic_ns);
+		self.origin_ns = calls_origin_ns(&session->calls);
 		r = model_each_call(self.model, span_look, &self);
 		self.wants_work = true;
 		json_list(&self.json, "work");

@@ -5,7 +5,6 @@
 #include "host/core/clock.h"
 #include "host/ui/answers/answer_cache.h"
 #include "host/ui/answers/handlers.h"
-#include "host/ui/store/bins.h"
 
 #include <errno.h>
 #include <math.h>
@@ -13,56 +12,39 @@
 #define TOP_FUNCTIONS 20u
 #define TOP_WINDOW_NS UINT64_C(10000000000)
 
-struct thread_columns {
-	unsigned number, pid, tid, name, process, samples, on_cpu, waited, runnable, disk,
-		incomplete;
+static const struct column_name thread_columns[] = {
+	{ "number", COLUMN_U32 },    { "pid", COLUMN_U32 },        { "tid", COLUMN_U32 },
+	{ "name", COLUMN_TEXTS },    { "process", COLUMN_TEXTS },  { "samples", COLUMN_F64 },
+	{ "on_cpu_ns", COLUMN_F64 }, { "waited_ns", COLUMN_F64 },  { "runnable_ns", COLUMN_F64 },
+	{ "disk_ns", COLUMN_F64 },   { "incomplete", COLUMN_F64 },
 };
 
-static struct thread_columns thread_columns_add(struct columns *columns)
+static void thread_write(struct columns *columns, const struct thread_profile *row)
 {
-	return (struct thread_columns){
-		.number = columns_add(columns, "number", COLUMN_U32),
-		.pid = columns_add(columns, "pid", COLUMN_U32),
-		.tid = columns_add(columns, "tid", COLUMN_U32),
-		.name = columns_add(columns, "name", COLUMN_TEXTS),
-		.process = columns_add(columns, "process", COLUMN_TEXTS),
-		.samples = columns_add(columns, "samples", COLUMN_F64),
-		.on_cpu = columns_add(columns, "on_cpu_ns", COLUMN_F64),
-		.waited = columns_add(columns, "waited_ns", COLUMN_F64),
-		.runnable = columns_add(columns, "runnable_ns", COLUMN_F64),
-		.disk = columns_add(columns, "disk_ns", COLUMN_F64),
-		.incomplete = columns_add(columns, "incomplete", COLUMN_F64),
-	};
-}
-
-static void thread_write(struct columns *columns, const struct thread_columns *to,
-			 const struct thread_profile *row)
-{
-	column_u32(columns, to->number, row->thread->number);
-	column_u32(columns, to->pid, (uint32_t)row->thread->process->pid);
-	column_u32(columns, to->tid, (uint32_t)row->thread->tid);
-	column_text(columns, to->name, row->thread->name);
-	column_text(columns, to->process, row->thread->process->name);
-	column_f64(columns, to->samples, (double)thread_profile_count(row));
-	column_f64(columns, to->on_cpu, (double)row->weights_ns[SAMPLE_RUNNING]);
-	column_f64(columns, to->waited, (double)row->weights_ns[SAMPLE_BLOCKED]);
-	column_f64(columns, to->runnable, (double)row->weights_ns[SAMPLE_RUNNABLE]);
-	column_f64(columns, to->disk, (double)row->disk_ns);
-	column_f64(columns, to->incomplete, (double)row->incomplete);
+	cell_u32(columns, row->thread->number);
+	cell_u32(columns, (uint32_t)row->thread->process->pid);
+	cell_u32(columns, (uint32_t)row->thread->tid);
+	cell_text(columns, row->thread->name);
+	cell_text(columns, row->thread->process->name);
+	cell_f64(columns, (double)thread_profile_count(row));
+	cell_f64(columns, (double)row->weights_ns[SAMPLE_RUNNING]);
+	cell_f64(columns, (double)row->weights_ns[SAMPLE_BLOCKED]);
+	cell_f64(columns, (double)row->weights_ns[SAMPLE_RUNNABLE]);
+	cell_f64(columns, (double)row->disk_ns);
+	cell_f64(columns, (double)row->incomplete);
 }
 
 static int threads_read_slice(const struct slice *slice, void *context)
 {
 	CLEANUP(free) struct thread_profile *rows = NULL;
 	struct columns *columns = context;
-	struct thread_columns to;
 
 	if (slice_threads(slice, &rows))
 		return -ENOMEM;
-	to = thread_columns_add(columns);
+	columns_begin(columns, thread_columns, ARRAY_SIZE(thread_columns));
 	for (uint32_t i = 0; i < slice->model->thread_count; i++)
 		if (thread_profile_count(&rows[i]))
-			thread_write(columns, &to, &rows[i]);
+			thread_write(columns, &rows[i]);
 	json_text(&columns->facts, "empty",
 		  columns->items[0].count ? "" : "no sample is in this range");
 	return 0;

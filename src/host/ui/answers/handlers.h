@@ -1,10 +1,12 @@
 /*
  * The handlers of commands, on one thread, one after the other: so nothing is freed that another
- * answer still reads.  A handler is a line of the table in handlers.c.
+ * answer still reads.  Each is that of a route: request/routes.def.
  */
 #pragma once
 
-#include "host/ui/reply.h"
+#include "host/ui/answers/ui_options.h"
+#include "host/ui/reply/reply.h"
+#include "host/ui/request/routes.h"
 #include "host/ui/session/sessions.h"
 
 struct ui {
@@ -24,9 +26,5 @@ typedef int ui_handler(struct ui *ui, const struct ui_command *command, struct r
 
 extern ui_handler *const ui_handlers[UI_VERBS];
 
-ui_handler answer_about, answer_processes, answer_doctor, answer_formats;
-ui_handler answer_sessions, answer_open, answer_stop, answer_start, answer_detach, answer_close;
-ui_handler answer_live, answer_threads, answer_curves, answer_counters;
-ui_handler answer_flame, answer_functions, answer_sandwich;
-ui_handler answer_share, answer_export, answer_compare, answer_spans, answer_flows, answer_span;
-ui_handler answer_heatmap, answer_timeline, answer_stack;
+#define ROUTE(VERB, handler, ...) ui_handler answer_##handler;
+#include "host/ui/request/routes.def"

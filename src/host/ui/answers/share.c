@@ -6,9 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/base64.h"
-#include "host/ui/page.h"
-#include "host/ui/parameters.h"
-#include "host/ui/ui.h"
+#include "host/ui/page/page.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -112,26 +110,6 @@ static int answer_embed(struct sharing *self, const char *key, const struct ui_c
 	return r ? r : reply_embed(self, key, &reply);
 }
 
-/* The answers in a shared page. */
-static const struct {
-	enum ui_verb verb;
-	const char *route;
-	bool is_by_kind, is_by_direction;
-} shared[] = {
-	{ UI_ABOUT, "/api/about" },
-	{ UI_SESSIONS, "/api/sessions" },
-	{ UI_FORMATS, "/api/formats" },
-	{ UI_THREADS, "/api/threads" },
-	{ UI_TIMELINE, "/api/timeline" },
-	{ UI_SPANS, "/api/spans" },
-	{ UI_FLOWS, "/api/flows" },
-	{ UI_CURVES, "/api/curves" },
-	{ UI_COUNTERS, "/api/counters" },
-	{ UI_HEATMAP, "/api/heatmap", .is_by_kind = true },
-	{ UI_FUNCTIONS, "/api/functions", .is_by_kind = true },
-	{ UI_FLAME, "/api/flame", .is_by_kind = true, .is_by_direction = true },
-};
-
 /* A cell's duration, to limit their number. */
 static uint32_t cell_of(struct sharing *self, const struct ui_session *session)
 {
@@ -144,18 +122,19 @@ static uint32_t cell_of(struct sharing *self, const struct ui_session *session)
 	return (uint32_t)MIN(MAX(20u, length_ns / MILLISECOND / HEAT_CELLS + 1), 60000u);
 }
 
-static int entry_embed(struct sharing *self, struct ui_command *command, const char *route,
-		       bool is_by_direction)
+/* One kind, from both ends of stacks where the route has them. */
+static int kind_embed(struct sharing *self, struct ui_command *command)
 {
-	unsigned directions = is_by_direction ? 2 : 1;
+	const struct route *route = &routes[command->verb];
+	bool is_by_direction = route->traits & ROUTE_BY_DIRECTION;
 	char key[NAME_MAX_KEY];
 	int r = 0;
 
-	for (command->is_inverted = 0; !r && command->is_inverted < directions;
+	for (command->is_inverted = 0; !r && command->is_inverted <= is_by_direction;
 	     command->is_inverted++) {
-		snprintf(key, sizeof(key), "%s?kind=%s", route, ui_kind_name(command->kind));
+		snprintf(key, sizeof(key), "%s?kind=%s", route->path, ui_kind_name(command->kind));
 		if (is_by_direction)
-			snprintf(key, sizeof(key), "%s?kind=%s&invert=%u", route,
+			snprintf(key, sizeof(key), "%s?kind=%s&invert=%u", route->path,
 				 ui_kind_name(command->kind), command->is_inverted);
 		r = answer_embed(self, key, command);
 	}
@@ -170,29 +149,36 @@ static bool kind_is_shared(const struct ui_session *session, enum ui_kind kind)
 	return session->store.model && session->store.model->calls;
 }
 
+static int route_embed(struct sharing *self, const struct ui_session *session, enum ui_verb verb)
+{
+	CLEANUP(free) struct ui_command *command = malloc(sizeof(*command));
+	const struct route *route = &routes[verb];
+	int r = 0;
+
+	if (!command)
+		return err_set(self->err, -ENOMEM, "share: no memory");
+	ui_command_init(command, verb);
+	command->range = *self->range;
+	command->width = SHARE_WIDTH;
+	command->limit = verb == UI_FLOWS ? SHARE_FLOWS : SHARE_ROWS;
+	command->cell_ms = cell_of(self, session);
+	if (!(route->traits & ROUTE_BY_KIND))
+		return answer_embed(self, route->path, command);
+	for (unsigned kind = 0; !r && kind < UI_KINDS; kind++) {
+		command->kind = kind;
+		if (kind_is_shared(session, kind))
+			r = kind_embed(self, command);
+	}
+	return r;
+}
+
 static int answers_embed(struct sharing *self, const struct ui_session *session)
 {
 	int r = 0;
 
-	for (size_t i = 0; !r && i < ARRAY_SIZE(shared); i++) {
-		CLEANUP(free) struct ui_command *command = malloc(sizeof(*command));
-
-		if (!command)
-			return err_set(self->err, -ENOMEM, "share: no memory");
-		ui_command_init(command, shared[i].verb);
-		command->range = *self->range;
-		command->width = SHARE_WIDTH;
-		command->limit = shared[i].verb == UI_FLOWS ? SHARE_FLOWS : SHARE_ROWS;
-		command->cell_ms = cell_of(self, session);
-		if (!shared[i].is_by_kind)
-			r = answer_embed(self, shared[i].route, command);
-		for (unsigned kind = 0; shared[i].is_by_kind && !r && kind < UI_KINDS; kind++) {
-			command->kind = kind;
-			if (kind_is_shared(session, kind))
-				r = entry_embed(self, command, shared[i].route,
-						shared[i].is_by_direction);
-		}
-	}
+	for (unsigned verb = 0; !r && verb < UI_VERBS; verb++)
+		if (routes[verb].traits & ROUTE_SHARED)
+			r = route_embed(self, session, verb);
 	return r;
 }
 

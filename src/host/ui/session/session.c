@@ -9,7 +9,7 @@
 #include "host/core/text/path.h"
 #include "host/process/process.h"
 #include "host/session/trace.h"
-#include "host/ui/answers/verdict.h"
+#include "host/ui/session/verdict.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -89,28 +89,18 @@ static int traces_read(const struct ui_wish *wish, uint32_t *ret, struct err *er
 	return 0;
 }
 
-static struct sampling_options sampling_of(const struct ui_session *self, bool off_cpu)
-{
-	return (struct sampling_options){ .sampler = { .pid = self->wish.pid,
-						       .hz = self->wish.hz,
-						       .on_cpu = true,
-						       .off_cpu = off_cpu,
-						       .kernel_frames = true,
-						       .children = self->wish.children } };
-}
-
 /* Samples memory allocations with stacks: the page shows the functions that allocate. */
-static int job_begin(struct ui_session *self, bool off_cpu, struct err *err)
+static int session_record(struct ui_session *self, const struct sampling_options *sampling,
+			  struct err *err)
 {
-	const struct sampling_options sampling = sampling_of(self, off_cpu);
-	struct live_job_options options = {
+	struct source_options options = {
 		.job = { .recorder = { .pids = &self->wish.pid,
+				       .pid_count = 1,
 				       .has_children = self->wish.children,
 				       .session.is_strict = true,
 				       .version = self->version },
 			 .times.duration_ns = UINT64_MAX },
-		.sampling = self->wish.hz ? &sampling : NULL,
-		.live = self->live,
+		.sampling = self->wish.hz ? sampling : NULL,
 		.is_kept = self->wish.is_recorded,
 	};
 	struct trace_options *trace = &options.job.recorder.trace;
@@ -119,40 +109,36 @@ static int job_begin(struct ui_session *self, bool off_cpu, struct err *err)
 	if (trace->domains & trace_domains_named("alloc"))
 		trace->alloc_sample = ALLOC_SAMPLE;
 	self->traced = trace_domains(trace);
-	if (!r)
-		r = live_job_start(&self->job, &options, err);
+	return r ? r : source_record(&self->source, self->live, &options, err);
+}
+
+static int session_begin(struct ui_session *self, bool off_cpu, struct err *err)
+{
+	const struct sampling_options sampling = { .sampler = { .pid = self->wish.pid,
+								.hz = self->wish.hz,
+								.on_cpu = true,
+								.off_cpu = off_cpu,
+								.kernel_frames = true,
+								.children = self->wish.children } };
+	int r;
+
+	self->is_attached = self->wish.trace_count || self->wish.is_recorded;
+	r = self->is_attached ? session_record(self, &sampling, err)
+			      : source_start(&self->source, self->live, &sampling, err);
 	if (!r)
 		self->wish.off_cpu = off_cpu && self->wish.hz;
 	return r;
 }
 
-static int source_begin(struct ui_session *self, bool off_cpu, struct err *err)
-{
-	const struct sampling_options options = sampling_of(self, off_cpu);
-	int r = source_start(&self->source, self->live, &options, err);
-
-	if (!r)
-		self->wish.off_cpu = off_cpu;
-	return r;
-}
-
-static int sampling_begin(struct ui_session *self, bool off_cpu, struct err *err)
-{
-	return self->wish.trace_count || self->wish.is_recorded ? job_begin(self, off_cpu, err)
-								: source_begin(self, off_cpu, err);
-}
-
-/* Adds up the counts of the former job; a recording in memory is freed. */
+/* Adds up the counts of the former source; a recording in memory is freed. */
 static void former_end(struct ui_session *self)
 {
 	self->lost += self->facts.lost;
 	self->facts = (struct source_facts){ 0 };
+	calls_done(&self->calls);
+	self->calls.origin_ns = self->origin_ns;
 	source_free(self->source);
 	self->source = NULL;
-	calls_done(&self->calls);
-	call_names_done(&self->call_names);
-	live_job_free(self->job);
-	self->job = NULL;
 }
 
 /* Thread states are readable for every user: without the right to sample, they are used and the
@@ -177,11 +163,11 @@ int ui_session_start(struct ui_session *self, struct err *err)
 
 	former_end(self);
 	self->stopped_why[0] = '\0';
-	r = sampling_begin(self, self->wish.off_cpu, err);
+	r = session_begin(self, self->wish.off_cpu, err);
 	if (r && self->wish.off_cpu && err->code != -EINVAL) {
 		struct err second = { 0 };
 
-		if (!sampling_begin(self, /* off_cpu */ false, &second)) {
+		if (!session_begin(self, /* off_cpu */ false, &second)) {
 			*err = (struct err){ 0 };
 			r = 0;
 		}
@@ -208,7 +194,7 @@ static int session_new(struct ui_session **ret, const struct ui_wish *wish, stru
 	r = process_check(wish, self->name, sizeof(self->name), err);
 	if (!r)
 		r = live_new(&self->live, wish->pid, &session_limits, err);
-	self->origin_ns = now_ns();
+	self->origin_ns = self->calls.origin_ns = now_ns();
 	self->start_unix_ms = unix_ms_of(self->origin_ns);
 	self->own_cpu_ns = own_cpu_ns();
 	if (r)
@@ -239,25 +225,26 @@ int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const
 	return 0;
 }
 
-int ui_session_record(struct ui_session **ret, const struct live_job_options *given,
+int ui_session_record(struct ui_session **ret, const struct source_options *options,
 		      struct err *err)
 {
-	struct live_job_options options = *given;
-	const struct sampler_options *sampler = given->sampling ? &given->sampling->sampler : NULL;
-	const struct ui_wish wish = { .pid = given->job.recorder.pids[0],
+	const struct recorder_options *recorder = &options->job.recorder;
+	const struct sampler_options *sampler =
+		options->sampling ? &options->sampling->sampler : NULL;
+	const struct ui_wish wish = { .pid = recorder->pids[0],
 				      .hz = sampler ? sampler->hz : 0,
 				      .off_cpu = sampler && sampler->off_cpu,
-				      .children = given->job.recorder.has_children,
+				      .children = recorder->has_children,
 				      .is_recorded = 1 };
 	struct ui_session *self = NULL;
 	int r = session_new(&self, &wish, err);
 
 	if (r)
 		return r;
-	self->version = given->job.recorder.version;
-	self->traced = trace_domains(&options.job.recorder.trace);
-	options.live = self->live;
-	r = live_job_start(&self->job, &options, err);
+	self->version = recorder->version;
+	self->traced = trace_domains(&recorder->trace);
+	self->is_attached = true;
+	r = source_record(&self->source, self->live, options, err);
 	if (r) {
 		ui_session_free(self);
 		return r;
@@ -299,6 +286,7 @@ int ui_session_load(struct ui_session **ret, const char *path, struct err *err)
 		return r;
 	}
 	model_describe(self, self->store.model, path);
+	calls_borrow(&self->calls, self->store.model, self->origin_ns);
 	*ret = self;
 	return 0;
 }
@@ -314,41 +302,14 @@ void ui_session_free(struct ui_session *session)
 {
 	if (!session)
 		return;
-	source_free(session->source);
 	calls_done(&session->calls);
-	call_names_done(&session->call_names);
-	live_job_free(session->job);
+	source_free(session->source);
 	live_free(session->live);
 	thread_watch_done(&session->watch);
 	curves_done(&session->curves);
 	ui_now_done(&session->now);
-	stack_tree_done(&session->stacks[0]);
-	stack_tree_done(&session->stacks[1]);
 	store_close(&session->store);
 	free(session);
-}
-
-/* Converts the state of the job into a source's. */
-static void job_look(struct ui_session *self)
-{
-	struct live_job_facts *job = malloc(sizeof(*job));
-
-	if (!job)
-		return;
-	live_job_look(self->job, job);
-	self->facts = (struct source_facts){
-		.sampler = job->state.sampled.sampler,
-		.summary = job->state.sampled.summary,
-		.lost = job->state.sampled.counts.lost,
-		.has_ended = !job->state.is_running && job->state.ending == ENDING_EXIT,
-		.error = job->state.err,
-	};
-	memcpy(self->facts.reasons, job->state.reasons, sizeof(self->facts.reasons));
-	if (job->state.is_full)
-		err_set(&self->facts.error, -EFBIG,
-			"what is recorded in memory has %llu MiB, and no more is taken",
-			(unsigned long long)LIVE_JOB_BYTES_MAX >> 20);
-	free(job);
 }
 
 static void state_leave(struct ui_session *self, enum ui_state state)
@@ -362,8 +323,6 @@ void ui_session_look(struct ui_session *self)
 {
 	if (self->source)
 		source_look(self->source, &self->facts);
-	if (self->job)
-		job_look(self);
 	if (self->state != UI_RECORDING)
 		return;
 	if (self->facts.has_ended)
@@ -372,11 +331,12 @@ void ui_session_look(struct ui_session *self)
 		state_leave(self, UI_FAILED);
 }
 
-static void job_end(struct ui_session *self)
+/* Ends the source; an error of its file is the session's. */
+static void source_finish(struct ui_session *self)
 {
 	struct err err = { 0 };
 
-	if (self->job && live_job_end(self->job, &err) && !self->facts.error.code)
+	if (self->source && source_end(self->source, &err) && !self->facts.error.code)
 		self->facts.error = err;
 }
 
@@ -385,55 +345,47 @@ void ui_session_stop(struct ui_session *self, enum ui_state state)
 	if (self->source)
 		source_stop(self->source);
 	ui_session_look(self);
-	job_end(self);
+	source_finish(self);
 	if (self->state != UI_ENDED)
 		state_leave(self, state);
 }
 
 void ui_session_follow(struct ui_session *self)
 {
-	struct live_job_facts *job = self->job ? malloc(sizeof(*job)) : NULL;
+	struct source_facts facts;
 
-	if (!job)
+	if (!self->source || !self->is_attached)
 		return;
-	live_job_look(self->job, job);
-	calls_follow(&self->calls, self->job, job->state.bytes, self->origin_ns);
-	free(job);
+	source_look(self->source, &facts);
+	calls_follow(&self->calls, self->source, facts.bytes);
 }
 
-struct model *ui_session_calls(const struct ui_session *self)
+/* Those of a live session were loaded in parallel. */
+int ui_session_spans(struct ui_session *self, struct err *err)
 {
-	return ui_session_is_live(self) ? self->calls.shown.model : self->store.model;
-}
-
-static const char *live_calls_empty(const struct calls *calls, const struct live_job_facts *job,
-				    bool *ret_is_behind)
-{
-	bool is_behind = job->calls && calls->shown.bytes < job->state.bytes;
-
-	*ret_is_behind = is_behind && !calls->err.code;
-	if (calls->shown.spans.count)
-		return "";
-	if (is_behind && calls->err.code)
-		return calls->err.what;
-	return *ret_is_behind || (job->calls && job->state.is_running)
-		       ? "the calls that were traced are being read"
-		       : "none of what is traced was called so far";
+	ui_session_follow(self);
+	return calls_load(&self->calls) ? err_set(err, -ENOMEM, "calls: no memory") : 0;
 }
 
 const char *ui_session_calls_empty(struct ui_session *self, bool *ret_is_behind)
 {
-	struct live_job_facts *job = self->job && self->traced ? malloc(sizeof(*job)) : NULL;
-	const char *text =
-		"this session has no traced calls: choose what to trace when you start it";
+	const struct calls *calls = &self->calls;
+	bool is_traced = self->source && self->traced, is_behind;
+	struct source_facts facts = { 0 };
 
-	*ret_is_behind = false;
-	if (!job)
-		return self->calls.shown.spans.count ? "" : text;
-	live_job_look(self->job, job);
-	text = live_calls_empty(&self->calls, job, ret_is_behind);
-	free(job);
-	return text;
+	if (is_traced)
+		source_look(self->source, &facts);
+	is_behind = facts.calls && calls->shown.bytes < facts.bytes;
+	*ret_is_behind = is_behind && !calls->err.code;
+	if (calls->shown.spans.count)
+		return "";
+	if (!is_traced)
+		return "this session has no traced calls: choose what to trace when you start it";
+	if (is_behind && calls->err.code)
+		return calls->err.what;
+	return *ret_is_behind || (facts.calls && facts.is_running)
+		       ? "the calls that were traced are being read"
+		       : "none of what is traced was called so far";
 }
 
 int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t tid)
@@ -448,21 +400,13 @@ int64_t ui_session_thread(const struct ui_session *self, int64_t number, int32_t
 	return live_thread_find(self->live, tid, &live) ? (int64_t)live : -1;
 }
 
-static void threads_look(struct ui_session *self)
-{
-	const struct thread_namer namer =
-		self->job ? live_job_namer(self->job) : source_namer(self->source);
-
-	thread_watch_look(&self->watch, self->live, &namer, &self->wish.pid, 1);
-}
-
 void ui_session_tick(struct ui_session *self)
 {
 	if (!ui_session_is_live(self))
 		return;
 	ui_session_look(self);
 	if (self->state == UI_ENDED || self->state == UI_FAILED)
-		job_end(self);
+		source_finish(self);
 	if (self->state == UI_ENDED) {
 		thread_watch_end(&self->watch);
 		return;
@@ -471,7 +415,7 @@ void ui_session_tick(struct ui_session *self)
 		return;
 	thread_read_name(self->wish.pid, self->wish.pid, self->name, sizeof(self->name));
 	foreign_clean(self->name, "");
-	threads_look(self);
+	thread_watch_look(&self->watch, self->live, self->source, &self->wish.pid, 1);
 	curves_look(&self->curves, self->wish.pid);
 }
 

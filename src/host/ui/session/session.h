@@ -5,17 +5,12 @@
 #pragma once
 
 #include "host/core/text/json.h"
-#include "host/model/calls/call_names.h"
-#include "host/top/live.h"
-#include "host/top/source.h"
-#include "host/top/thread_watch.h"
-#include "host/ui/command.h"
-#include "host/ui/session/calls.h"
-#include "host/ui/session/live_job.h"
-#include "host/ui/store/curves.h"
-#include "host/ui/store/slice.h"
-#include "host/ui/store/stack_tree.h"
-#include "host/ui/store/store.h"
+#include "host/live/calls/calls.h"
+#include "host/live/live.h"
+#include "host/live/source.h"
+#include "host/live/store/curves.h"
+#include "host/live/thread_watch.h"
+#include "host/ui/request/command.h"
 
 enum ui_state {
 	UI_RECORDING,
@@ -45,10 +40,11 @@ struct ui_session {
 	uint64_t origin_ns; /* CLOCK_MONOTONIC of its time 0 */
 	uint64_t ended_ns;  /* the same clock: when a live one stopped recording */
 	int64_t start_unix_ms;
+	struct calls calls;
 	/* Live: */
 	struct live *live;
-	struct source *source;     /* of one that only samples */
-	struct live_job *job;      /* of one that is recorded */
+	struct source *source;
+	bool is_attached;          /* the source traces or writes a file */
 	uint32_t traced;           /* bits of the requested domains */
 	const char *version;       /* of limpet */
 	struct source_facts facts; /* as of the last poll */
@@ -59,16 +55,13 @@ struct ui_session {
 	struct ui_now now;
 	/* Opened: */
 	struct store store;
-	struct calls calls;
-	struct call_names call_names;
-	struct stack_tree stacks[2]; /* from the root, from the innermost function */
 };
 
 /* Begins to sample and to trace, where that is wished for. */
 int ui_session_attach(struct ui_session **ret, const struct ui_wish *wish, const char *version,
 		      struct err *err) MUST_CHECK;
-/* Adopts the recording of `limpet record`.  The options' live model is filled in. */
-int ui_session_record(struct ui_session **ret, const struct live_job_options *options,
+/* Adopts the recording of `limpet record`. */
+int ui_session_record(struct ui_session **ret, const struct source_options *options,
 		      struct err *err) MUST_CHECK;
 /* Reads a recording. */
 int ui_session_load(struct ui_session **ret, const char *path, struct err *err) MUST_CHECK;
@@ -84,7 +77,10 @@ int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
 int ui_session_follow_kind(struct ui_session *session, enum ui_kind kind,
 			   struct err *err) MUST_CHECK;
 /* Calls and work of devices as far as they are known; NULL: there are none. */
-struct model *ui_session_calls(const struct ui_session *session);
+static inline struct model *ui_session_calls(const struct ui_session *session)
+{
+	return session->calls.shown.model;
+}
 /* Why there are no calls to see, as a sentence.  Of a live session, *ret_is_behind: there are more
  * of them than were read. */
 const char *ui_session_calls_empty(struct ui_session *session, bool *ret_is_behind);

@@ -62,24 +62,22 @@ static bool devices_are_traced(uint32_t domains)
 }
 
 /* Facts about the recording besides the samples. */
-static void job_facts(struct ui_session *session, struct sample_facts *ret)
+static void calls_facts(struct ui_session *session, struct sample_facts *ret)
 {
-	struct live_job_facts *job = session->job ? malloc(sizeof(*job)) : NULL;
+	const struct source_facts *facts = &session->facts;
 
-	if (!job)
+	if (!session->source || !session->is_attached)
 		return;
-	live_job_look(session->job, job);
-	ret->calls = job->calls;
-	ret->dropped = job->dropped;
+	ret->calls = facts->calls;
+	ret->dropped = facts->dropped;
 	/* Requested: there may be some at any time. */
 	ret->has_alloc = session->traced & DOMAIN_BIT(ALLOC);
 	ret->has_gpu = devices_are_traced(session->traced);
 	ret->has_lock = session->traced & DOMAIN_BIT(LOCK);
 	ret->has_io = session->traced & DOMAIN_BIT(IO);
-	foreign_copy(ret->recording, sizeof(ret->recording), job->path);
-	free(job);
+	foreign_copy(ret->recording, sizeof(ret->recording), facts->path);
 	/* The first poll, and each after the end, reads the calls before it lists their domains. */
-	if (session->traced && (!session->calls.shown.model || session->state != UI_RECORDING))
+	if (session->traced && (!ui_session_calls(session) || session->state != UI_RECORDING))
 		ui_session_follow(session);
 	if (ui_session_calls(session))
 		domains_look(ui_session_calls(session), ret);
@@ -98,7 +96,7 @@ static void live_facts(struct ui_session *session, struct sample_facts *ret)
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		ret->ends[i] = counts.ends[i];
 	(void)!ui_session_read(session, &all, KINDS_ALL, oldest_read, ret);
-	job_facts(session, ret);
+	calls_facts(session, ret);
 }
 
 static void file_facts(const struct ui_session *session, struct sample_facts *ret)

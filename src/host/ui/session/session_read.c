@@ -24,13 +24,14 @@ struct reading {
 	void *context;
 	bool *is_wanted;
 	const struct ui_range *range;
-	const struct ui_session *session; /* they are made of its calls; NULL */
+	struct ui_session *session;
+	bool is_calls; /* the samples are made of its calls */
 };
 
 /* The session's number of a thread of the model; -1: none. */
 static int64_t thread_number(const struct reading *self, uint32_t i)
 {
-	return self->session
+	return self->is_calls
 		       ? ui_session_thread(self->session, i, self->slice.model->threads[i]->tid)
 		       : (int64_t)i;
 }
@@ -69,6 +70,7 @@ static int live_slice_read(struct model *model, void *context)
 	self->slice.model = model;
 	self->slice.items = model->samples->kept;
 	self->slice.count = model->samples->kept_count;
+	self->slice.trees = live_trees(self->session->live);
 	return reading_run(self);
 }
 
@@ -80,6 +82,7 @@ static int store_slice_read(struct store *store, struct reading *self)
 	if (store_has_sums(store))
 		self->slice.store = store;
 	self->slice.model = store->model;
+	self->slice.trees = store->trees;
 	self->slice.is_points = store->is_points;
 	self->slice.count = store_find(store, self->slice.from_ns, self->slice.to_ns, &first);
 	self->slice.items = store->items ? store->items + first : NULL;
@@ -100,6 +103,7 @@ static struct reading reading_of(struct ui_session *self, const struct ui_range 
 		.read = read,
 		.context = context,
 		.range = range,
+		.session = self,
 	};
 }
 
@@ -118,18 +122,15 @@ static int calls_slice_read(struct ui_session *self, enum ui_kind kind, struct r
 {
 	struct samples no_samples = { 0 };
 	struct model no_model = { .samples = &no_samples };
-	struct call_samples *samples = ui_session_call_samples(self, kind);
-	int r;
+	struct store *samples = calls_samples(&self->calls, kind - UI_ALLOC);
 
 	if (!samples)
 		return -ENOMEM;
-	reading->session = self;
-	if (samples->is_made)
-		return store_slice_read(&samples->store, reading);
+	reading->is_calls = true;
+	if (samples->model)
+		return store_slice_read(samples, reading);
 	reading->slice.model = &no_model;
-	r = reading_run(reading);
-	reading->slice.model = NULL;
-	return r;
+	return reading_run(reading);
 }
 
 int ui_session_follow_kind(struct ui_session *self, enum ui_kind kind, struct err *err)
@@ -159,7 +160,7 @@ bool ui_session_has_off_cpu(const struct ui_session *self)
 
 static int first_stacks_read(const struct slice *slice, void *context)
 {
-	return stack_tree_build(context, slice, /* is_inverted */ false);
+	return store_grow_tree(context, slice, &(struct call_tree_options){ 0 });
 }
 
 /* Prepares calls if there are no samples: they take longer.  Sums are made after a picture, and
@@ -172,15 +173,15 @@ void ui_session_prepare(struct ui_session *self)
 		return;
 	if (!self->store.count)
 		(void)!ui_session_spans(self, &(struct err){ 0 });
-	(void)!ui_session_read(self, &all, KINDS_ALL, first_stacks_read, &self->stacks[0]);
+	(void)!ui_session_read(self, &all, KINDS_ALL, first_stacks_read, &self->store.trees[0]);
 	self->store.is_read = false;
 }
 
 void ui_session_settle(struct ui_session *self)
 {
 	store_add_up(&self->store);
-	for (unsigned i = 0; i < UI_CALL_KINDS; i++)
-		store_add_up(&self->calls.shown.samples[i].store);
+	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
+		store_add_up(&self->calls.shown.samples[i]);
 }
 
 const char *ui_kind_unit(enum ui_kind kind)

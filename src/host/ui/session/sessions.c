@@ -76,7 +76,7 @@ void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns)
 	for (unsigned i = 0; i < sessions->count; i++) {
 		struct ui_session *session = sessions->items[i];
 
-		if (session->state != UI_RECORDING || !session->job || session->id == but)
+		if (session->state != UI_RECORDING || !session->is_attached || session->id == but)
 			continue;
 		print_into(
 			session->stopped_why, sizeof(session->stopped_why),
@@ -89,7 +89,7 @@ void sessions_lapse(struct sessions *sessions, uint32_t but, uint64_t lease_ns)
 
 static bool is_attached(const struct ui_session *session)
 {
-	return session->state == UI_RECORDING && session->job;
+	return session->state == UI_RECORDING && session->is_attached;
 }
 
 static bool session_holds(const struct ui_session *session, pid_t pid)

@@ -10,10 +10,11 @@
 #include <unistd.h>
 
 #include "host/core/clock.h"
+#include "host/live/freeze.h"
+#include "host/live/live.h"
 #include "host/model/samples/profile.h"
 #include "host/recorder/samples/sampling.h"
-#include "host/top/freeze.h"
-#include "host/top/live.h"
+#include "host/top/picture.h"
 #include "host/unwind/space.h"
 
 #define DEPTH 20u
@@ -90,7 +91,7 @@ static void adds_up_what_is_in_the_window(void **state)
 	picture_free(picture);
 	picture = picture_of(8, 0, UINT64_MAX);
 	assert_int_equal(picture->samples, 1);
-	assert_int_equal(picture->node_count, 3);
+	assert_int_equal(picture->tree.count, 3);
 	picture_free(picture);
 	picture = picture_of(9, 0, UINT64_MAX);
 	assert_int_equal(picture->samples, 0);
@@ -240,6 +241,7 @@ static void forgets_the_oldest(void **state)
 {
 	struct live_counts counts;
 	struct picture *picture;
+	char name[64];
 	size_t stacks;
 
 	(void)state;
@@ -257,8 +259,9 @@ static void forgets_the_oldest(void **state)
 	/* The newest is there, whole. */
 	picture = picture_of(5000, 0, UINT64_MAX);
 	assert_int_equal(picture->samples, 1);
-	assert_int_equal(picture->node_count, 1 + DEPTH);
-	assert_string_equal(picture->nodes[DEPTH].name, "[unknown]+0x1388014");
+	assert_int_equal(picture->tree.count, 1 + DEPTH);
+	call_tree_name(&picture->tree, &picture->tree.nodes[DEPTH], name, sizeof(name));
+	assert_string_equal(name, "[unknown]+0x1388014");
 	picture_free(picture);
 }
 
@@ -282,8 +285,8 @@ static void keeps_nearly_all_that_it_may(void **state)
 static void a_frozen_one_is_a_recording(void **state)
 {
 	char path[] = "/tmp/test_top_live.XXXXXX";
+	const struct source_facts source = { .sampler = "copy", .reasons = "bpf: no\n" };
 	struct profile profile;
-	struct picture *picture;
 	struct model *model;
 	uint64_t samples = 0;
 
@@ -294,13 +297,9 @@ static void a_frozen_one_is_a_recording(void **state)
 	live_rename(live, 1, "first");
 	assert_int_equal(live_process(live, &(struct sampled_process){ .pid = getpid() }), 0);
 	take(1, 10001, 0x5000, 1);
-	picture = picture_of(0, 0, UINT64_MAX);
-	picture->source = (struct source_facts){ .sampler = "copy", .reasons = "bpf: no\n" };
-	picture->hz = 49;
-	assert_int_equal(freeze_write(live, &(struct freeze_options){ path, -1, "1", picture },
+	assert_int_equal(freeze_write(live, &(struct freeze_options){ path, -1, "1", &source, 49 },
 				      &samples, &err),
 			 0);
-	picture_free(picture);
 	assert_int_equal(samples, 10001);
 	assert_int_equal(model_open(path, &model, &err), 0);
 	assert_int_equal(model->samples->count, 10001);

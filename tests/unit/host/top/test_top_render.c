@@ -24,14 +24,29 @@ static struct picture_thread threads[] = {
 	{ 102, "do\x1b[31mzing\x07", 'S', -1, 0, 0 },
 };
 
-static struct picture_node nodes[] = {
-	{ "all", false, 0, 1, PICTURE_NONE, 0, 1000 },
-	{ "start_thread", true, FRAME_NATIVE, 2, PICTURE_NONE, 0, 1000 },
-	{ "spin", true, FRAME_NATIVE, 3, PICTURE_NONE, 0, 1000 },
-	{ "spin_hot", true, FRAME_NATIVE, 5, 4, 50, 750 },
-	{ "spin_cold", true, FRAME_NATIVE, PICTURE_NONE, PICTURE_NONE, 250, 250 },
-	{ "spin_leaf", true, FRAME_NATIVE, PICTURE_NONE, PICTURE_NONE, 700, 700 },
+static struct sample_function names[] = { { "start_thread", 0 },
+					  { "spin", 1 },
+					  { "spin_hot", 2 },
+					  { "spin_cold", 3 },
+					  { "spin_leaf", 4 } };
+static struct sample_code codes[] = { { CODE_FILE, .path = "" },
+				      { CODE_FILE, .path = "" },
+				      { CODE_FILE, .path = "" },
+				      { CODE_FILE, .path = "" },
+				      { CODE_FILE, .path = "" } };
+static struct samples samples = { .functions = names, .codes = codes };
+static struct model model = { .samples = &samples };
+
+static struct tree_node nodes[] = {
+	{ TREE_ALL, 0, TREE_NONE, 1, TREE_NONE },
+	{ TREE_FUNCTION, 0, 0, 2, TREE_NONE },
+	{ TREE_FUNCTION, 1, 1, 3, TREE_NONE },
+	{ TREE_FUNCTION, 2, 2, 5, 4 },
+	{ TREE_FUNCTION, 3, 2, TREE_NONE, TREE_NONE },
+	{ TREE_FUNCTION, 4, 3, TREE_NONE, TREE_NONE },
 };
+static struct tree_metrics metrics[] = { { 0, 1000 }, { 0, 1000 },  { 0, 1000 },
+					 { 50, 750 }, { 250, 250 }, { 700, 700 } };
 
 static struct picture picture;
 static struct view view;
@@ -56,8 +71,7 @@ static int setup(void **state)
 		.function_count = ARRAY_SIZE(functions),
 		.threads = threads,
 		.thread_count = ARRAY_SIZE(threads),
-		.nodes = nodes,
-		.node_count = ARRAY_SIZE(nodes),
+		.tree = { &model, 1, nodes, metrics, ARRAY_SIZE(nodes) },
 	};
 	view_init(&view);
 	return setlocale(LC_CTYPE, "C.UTF-8") ? 0 : -1;
@@ -130,8 +144,8 @@ static void boxes_and_legend_have_the_colours_of_languages(void **state)
 	struct screen screen;
 
 	(void)state;
-	nodes[3].language = FRAME_PYTHON;
-	nodes[5].language = FRAME_KERNEL;
+	codes[2] = (struct sample_code){ CODE_JIT, .path = "[python]" };
+	codes[4].kind = CODE_KERNEL;
 	assert_int_equal(screen_init(&screen, 120, 40, false), 0);
 	render(&screen, &picture, &view);
 	assert_true(is_drawn_as(&screen, "start_thread", STYLE_LANGUAGE_HOT + FRAME_NATIVE));
@@ -146,7 +160,7 @@ static void boxes_and_legend_have_the_colours_of_languages(void **state)
 		holds("FLAME VIEW  call tree; marked: the hottest path  native   kernel   python"));
 	draw(60, 40, false);
 	assert_true(holds("FLAME VIEW  native   kernel   python"));
-	nodes[3].language = nodes[5].language = FRAME_NATIVE;
+	codes[2].kind = codes[4].kind = CODE_FILE;
 	draw(120, 40, false);
 	assert_false(holds("python"));
 }
@@ -370,7 +384,7 @@ static void scrolling_ends_where_rows_end(void **state)
 static struct picture_neighbour callers[] = { { "spin", "spinner", true, 750 } };
 static struct picture_neighbour callees[] = { { "spin_leaf", "spinner", true, 700 },
 					      { "odd\x1b[31m", "libodd.so", true, 1 } };
-static struct picture_line source_lines[] = { { "/src/spinner.c", 31, 0, 700 }, { "", 0, 50, 50 } };
+static struct hot_line source_lines[] = { { "/src/spinner.c", 31, 0, 700 }, { "", 0, 50, 50 } };
 
 static void open_spin_hot(void)
 {
@@ -450,7 +464,7 @@ static void help_names_every_key_and_the_reasons(void **state)
 static void says_when_there_is_nothing_or_it_is_over(void **state)
 {
 	(void)state;
-	picture.function_count = picture.node_count = 0;
+	picture.function_count = picture.tree.count = 0;
 	picture.samples = picture.weight_ns = 0;
 	picture.source.has_ended = true;
 	draw(80, 24, false);

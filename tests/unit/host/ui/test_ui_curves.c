@@ -4,10 +4,10 @@
  */
 #include "unit.h"
 
+#include "host/live/store/bins.h"
+#include "host/live/store/curves.h"
 #include "host/model/read/chunks.h"
 #include "host/recording/facts.h"
-#include "host/ui/store/running.h"
-#include "host/ui/store/usage_curves.h"
 
 #include <errno.h>
 #include <math.h>

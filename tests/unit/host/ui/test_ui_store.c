@@ -5,10 +5,10 @@
  */
 #include "unit.h"
 
+#include "host/live/store/bins.h"
+#include "host/live/store/slice.h"
+#include "host/live/store/store.h"
 #include "host/model/samples/profile.h"
-#include "host/ui/store/bins.h"
-#include "host/ui/store/slice.h"
-#include "host/ui/store/store.h"
 
 #include <stdlib.h>
 #include <string.h>

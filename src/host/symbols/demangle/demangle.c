@@ -6,7 +6,6 @@
 #include "host/symbols/demangle/demangle.h"
 
 #include "host/symbols/demangle/rust.h"
-#include "host/symbols/demangle/rust_v0.h"
 
 #include <setjmp.h>
 #include <string.h>
@@ -24,7 +23,7 @@ struct demangled {
 	size_t size, room;
 };
 
-static void demangle_take(const char *text, size_t size, void *context)
+static void demangle_append(const char *text, size_t size, void *context)
 {
 	struct demangled *self = context;
 
@@ -35,16 +34,16 @@ static void demangle_take(const char *text, size_t size, void *context)
 	self->text[self->size] = '\0';
 }
 
-static bool demangle_ask(const char *name, char *ret, size_t room)
+static bool demangle_cxx(const char *name, char *ret, size_t room)
 {
 	struct demangled self = { .text = ret, .room = room };
 
 	if (setjmp(self.enough))
 		return false;
-	return __gcclibcxx_demangle_callback(name, demangle_take, &self) == 0;
+	return __gcclibcxx_demangle_callback(name, demangle_append, &self) == 0;
 }
 #else
-static bool demangle_ask(const char *name, char *ret, size_t room)
+static bool demangle_cxx(const char *name, char *ret, size_t room)
 {
 	(void)name;
 	(void)ret;
@@ -70,7 +69,7 @@ bool demangle(const char *name, char *ret, size_t room)
 	if (length > end && strcmp(plain + length - end, DESCRIPTOR) == 0)
 		plain[length - end] = '\0';
 	rust_cut_suffix(plain);
-	if (demangle_ask(plain, ret, room)) {
+	if (demangle_cxx(plain, ret, room)) {
 		rust_tidy(ret);
 		return true;
 	}

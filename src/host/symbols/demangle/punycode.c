@@ -38,7 +38,7 @@ static int digit_of(char c)
 }
 
 /* A number of variable length. */
-static bool take_delta(const struct decoding *self, const char **at, const char *end, uint32_t *ret)
+static bool read_delta(const struct decoding *self, const char **at, const char *end, uint32_t *ret)
 {
 	uint32_t weight = 1;
 
@@ -78,7 +78,7 @@ static bool punycode_insert(struct decoding *self, uint32_t delta)
 }
 
 /* The ASCII part is before the last delimiter; returns its length with that. */
-static size_t take_ascii(struct decoding *self, const char *bytes, size_t size, char delimiter)
+static size_t read_ascii(struct decoding *self, const char *bytes, size_t size, char delimiter)
 {
 	const char *last = memrchr(bytes, delimiter, size);
 	size_t count = last ? (size_t)(last - bytes) : 0;
@@ -109,14 +109,14 @@ static bool write_letters(const struct decoding *self, char *ret, size_t room)
 bool punycode_decode(const char *bytes, size_t size, char delimiter, char *ret, size_t room)
 {
 	struct decoding self = { .bias = FIRST_BIAS, .letter = FIRST };
-	size_t ascii = take_ascii(&self, bytes, size, delimiter);
+	size_t ascii = read_ascii(&self, bytes, size, delimiter);
 	const char *at = bytes + ascii, *end = bytes + size;
 	uint32_t delta;
 
 	if (ascii > LETTERS_MAX || at == end)
 		return false;
 	while (at < end)
-		if (!take_delta(&self, &at, end, &delta) || !punycode_insert(&self, delta))
+		if (!read_delta(&self, &at, end, &delta) || !punycode_insert(&self, delta))
 			return false;
 	return write_letters(&self, ret, room);
 }

@@ -5,7 +5,6 @@
 
 #include "shared/base/macros.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -41,7 +40,7 @@ void rust_cut_suffix(char *mangled)
 }
 
 /* "$u20$" is a letter by its number; only printable ones. */
-static size_t take_number(const char *at, char *ret)
+static size_t read_number(const char *at, char *ret)
 {
 	char *end;
 	unsigned long number = at[1] == 'u' ? strtoul(at + 2, &end, 16) : 0;
@@ -53,14 +52,14 @@ static size_t take_number(const char *at, char *ret)
 }
 
 /* How many characters were one letter. */
-static size_t take_escape(const char *at, char *ret)
+static size_t read_escape(const char *at, char *ret)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(escapes); i++)
 		if (strncmp(at, escapes[i].escape, strlen(escapes[i].escape)) == 0) {
 			*ret = escapes[i].letter;
 			return strlen(escapes[i].escape);
 		}
-	return take_number(at, ret);
+	return read_number(at, ret);
 }
 
 /* It only gets shorter. */
@@ -77,7 +76,7 @@ void rust_tidy(char *name)
 		bool is_line = *at == '_' && at[1] == '$' && (at == name || at[-1] == ':');
 
 		at += is_line;
-		if (*at == '$' && (taken = take_escape(at, into))) {
+		if (*at == '$' && (taken = read_escape(at, into))) {
 			at += taken;
 			into++;
 		} else if (strncmp(at, "..", 2) == 0) {

@@ -2,7 +2,7 @@
  * Reads the letters, numbers and identifiers of a name, and prints.  Names come from targets: the
  * depth, the steps and the text are bounded, and references lead backwards only.
  */
-#include "host/symbols/demangle/rust_v0_private.h"
+#include "host/symbols/demangle/rust_v0_name.h"
 
 #include "host/symbols/demangle/punycode.h"
 
@@ -57,7 +57,7 @@ bool v0_eat(struct v0_name *name, char wanted)
 	return true;
 }
 
-char v0_take(struct v0_name *name)
+char v0_next(struct v0_name *name)
 {
 	char next = v0_peek(name);
 
@@ -85,14 +85,14 @@ int v0_digit_62(char c)
 	return c >= 'A' && c <= 'Z' ? c - 'A' + 36 : -1;
 }
 
-uint64_t v0_take_base_62(struct v0_name *name)
+uint64_t v0_read_base_62(struct v0_name *name)
 {
 	uint64_t number = 0;
 
 	if (v0_eat(name, '_'))
 		return 0;
 	while (!name->is_bad && !v0_eat(name, '_')) {
-		int digit = v0_digit_62(v0_take(name));
+		int digit = v0_digit_62(v0_next(name));
 
 		if (digit < 0 || !v0_multiply_add(name, &number, 62, (uint64_t)digit)) {
 			v0_fail(name);
@@ -102,17 +102,17 @@ uint64_t v0_take_base_62(struct v0_name *name)
 	return v0_multiply_add(name, &number, 1, 1) ? number : 0;
 }
 
-uint64_t v0_take_optional(struct v0_name *name, char letter)
+uint64_t v0_read_optional(struct v0_name *name, char letter)
 {
 	uint64_t number = 0;
 
 	if (!v0_eat(name, letter))
 		return 0;
-	number = v0_take_base_62(name);
+	number = v0_read_base_62(name);
 	return v0_multiply_add(name, &number, 1, 1) ? number : 0;
 }
 
-static uint64_t take_decimal(struct v0_name *name)
+static uint64_t read_decimal(struct v0_name *name)
 {
 	uint64_t number = 0;
 
@@ -121,15 +121,15 @@ static uint64_t take_decimal(struct v0_name *name)
 	if (v0_peek(name) < '1' || v0_peek(name) > '9')
 		v0_fail(name);
 	while (v0_peek(name) >= '0' && v0_peek(name) <= '9')
-		if (!v0_multiply_add(name, &number, 10, (uint64_t)(v0_take(name) - '0')))
+		if (!v0_multiply_add(name, &number, 10, (uint64_t)(v0_next(name) - '0')))
 			return 0;
 	return number;
 }
 
-struct v0_identifier v0_take_plain_identifier(struct v0_name *name)
+struct v0_identifier v0_read_plain_identifier(struct v0_name *name)
 {
 	struct v0_identifier ret = { .is_punycode = v0_eat(name, 'u') };
-	uint64_t size = take_decimal(name);
+	uint64_t size = read_decimal(name);
 
 	v0_eat(name, '_');
 	if (name->is_bad || size > (uint64_t)(name->end - name->at)) {
@@ -142,10 +142,10 @@ struct v0_identifier v0_take_plain_identifier(struct v0_name *name)
 	return ret;
 }
 
-struct v0_identifier v0_take_identifier(struct v0_name *name)
+struct v0_identifier v0_read_identifier(struct v0_name *name)
 {
-	uint64_t number = v0_take_optional(name, 's');
-	struct v0_identifier ret = v0_take_plain_identifier(name);
+	uint64_t number = v0_read_optional(name, 's');
+	struct v0_identifier ret = v0_read_plain_identifier(name);
 
 	ret.number = number;
 	return ret;
@@ -192,7 +192,7 @@ void v0_print_lifetime(struct v0_name *name, uint64_t number)
 
 uint64_t v0_open_binder(struct v0_name *name)
 {
-	uint64_t count = v0_take_optional(name, 'G');
+	uint64_t count = v0_read_optional(name, 'G');
 
 	if (!count || name->is_bad)
 		return 0;
@@ -214,7 +214,7 @@ uint64_t v0_open_binder(struct v0_name *name)
 const char *v0_jump(struct v0_name *name)
 {
 	const char *start = name->at - 1;
-	uint64_t target = v0_take_base_62(name);
+	uint64_t target = v0_read_base_62(name);
 	const char *back = name->at;
 
 	if (name->is_bad || target >= (uint64_t)(start - name->begin)) {

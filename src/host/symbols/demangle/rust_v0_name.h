@@ -1,6 +1,5 @@
 /*
- * What the files of the reader share: rust_v0_name.c has the letters and the text made from them,
- * rust_v0_const.c, rust_v0_type.c and rust_v0.c each a part of the grammar.
+ * The letters of a name of Rust and the text made from them; rust_v0.c has the grammar.
  */
 #pragma once
 
@@ -35,15 +34,15 @@ void v0_leave(struct v0_name *name);
 /* The next letter; '\0' at the end. */
 char v0_peek(const struct v0_name *name);
 bool v0_eat(struct v0_name *name, char wanted);
-char v0_take(struct v0_name *name);
+char v0_next(struct v0_name *name);
 int v0_digit_62(char c);
 bool v0_multiply_add(struct v0_name *name, uint64_t *number, uint64_t base, uint64_t digit);
 /* "_" is 0, "0_" is 1. */
-uint64_t v0_take_base_62(struct v0_name *name);
+uint64_t v0_read_base_62(struct v0_name *name);
 /* 0 where the letter is not there, else the number behind it and one. */
-uint64_t v0_take_optional(struct v0_name *name, char letter);
-struct v0_identifier v0_take_plain_identifier(struct v0_name *name);
-struct v0_identifier v0_take_identifier(struct v0_name *name);
+uint64_t v0_read_optional(struct v0_name *name, char letter);
+struct v0_identifier v0_read_plain_identifier(struct v0_name *name);
+struct v0_identifier v0_read_identifier(struct v0_name *name);
 /* Jumps to the target of a reference, whose "B" was read.  Returns where to continue; NULL: no
  * jump. */
 const char *v0_jump(struct v0_name *name);
@@ -59,11 +58,3 @@ uint64_t v0_open_binder(struct v0_name *name);
 void v0_follow_reference(struct v0_name *name, v0_printer *printer);
 /* Up to "E", with a separator between them; how many there were. */
 unsigned v0_print_list(struct v0_name *name, v0_printer *printer, const char *separator);
-
-/* The grammar. */
-void v0_print_const(struct v0_name *name);
-void v0_print_type(struct v0_name *name);
-void v0_print_generic_argument(struct v0_name *name);
-void v0_print_path(struct v0_name *name, bool is_value);
-/* A path whose generics are left open for bindings; returns whether there are any. */
-bool v0_print_open_path(struct v0_name *name);

@@ -22,7 +22,7 @@ static bool bytes_have(struct dwarf_bytes *bytes, uint64_t size)
 }
 
 /* Both machines are little-endian, as the files are. */
-uint64_t dwarf_take_fixed(struct dwarf_bytes *bytes, unsigned size)
+uint64_t dwarf_read_fixed(struct dwarf_bytes *bytes, unsigned size)
 {
 	uint64_t value = 0;
 
@@ -33,13 +33,13 @@ uint64_t dwarf_take_fixed(struct dwarf_bytes *bytes, unsigned size)
 	return value;
 }
 
-static uint64_t take_leb(struct dwarf_bytes *bytes, bool is_signed)
+static uint64_t read_leb(struct dwarf_bytes *bytes, bool is_signed)
 {
 	uint64_t value = 0, byte;
 	unsigned shift = 0;
 
 	do {
-		byte = dwarf_take_fixed(bytes, 1);
+		byte = dwarf_read_fixed(bytes, 1);
 		if (shift < 64)
 			value |= (byte & 0x7f) << shift;
 		shift += 7;
@@ -49,17 +49,17 @@ static uint64_t take_leb(struct dwarf_bytes *bytes, bool is_signed)
 	return value;
 }
 
-uint64_t dwarf_take_unsigned(struct dwarf_bytes *bytes)
+uint64_t dwarf_read_unsigned(struct dwarf_bytes *bytes)
 {
-	return take_leb(bytes, false);
+	return read_leb(bytes, false);
 }
 
-int64_t dwarf_take_signed(struct dwarf_bytes *bytes)
+int64_t dwarf_read_signed(struct dwarf_bytes *bytes)
 {
-	return (int64_t)take_leb(bytes, true);
+	return (int64_t)read_leb(bytes, true);
 }
 
-struct dwarf_bytes dwarf_take_piece(struct dwarf_bytes *bytes, uint64_t size)
+struct dwarf_bytes dwarf_read_piece(struct dwarf_bytes *bytes, uint64_t size)
 {
 	struct dwarf_bytes piece = { bytes->at, bytes->at, bytes->address, false };
 
@@ -89,15 +89,15 @@ static uint64_t sign_extend(uint64_t value, unsigned size)
 	return (uint64_t)((int64_t)(value << unused) >> unused);
 }
 
-uint64_t dwarf_take_pointer(struct dwarf_bytes *bytes, unsigned encoding)
+uint64_t dwarf_read_pointer(struct dwarf_bytes *bytes, unsigned encoding)
 {
 	struct format format = formats[encoding & ENCODING_FORMAT];
 	uint64_t address = bytes->address, value;
 
 	if (!format.size)
-		value = take_leb(bytes, format.is_signed);
+		value = read_leb(bytes, format.is_signed);
 	else
-		value = dwarf_take_fixed(bytes, format.size);
+		value = dwarf_read_fixed(bytes, format.size);
 	if (format.size && format.is_signed)
 		value = sign_extend(value, format.size);
 	if ((encoding & ENCODING_APPLICATION) == DWARF_RELATIVE)

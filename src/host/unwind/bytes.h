@@ -14,11 +14,11 @@ struct dwarf_bytes {
 	bool is_broken;
 };
 
-uint64_t dwarf_take_fixed(struct dwarf_bytes *bytes, unsigned size); /* 1, 2, 4 or 8 bytes */
-uint64_t dwarf_take_unsigned(struct dwarf_bytes *bytes);             /* LEB128 */
-int64_t dwarf_take_signed(struct dwarf_bytes *bytes);
+uint64_t dwarf_read_fixed(struct dwarf_bytes *bytes, unsigned size); /* 1, 2, 4 or 8 bytes */
+uint64_t dwarf_read_unsigned(struct dwarf_bytes *bytes);             /* LEB128 */
+int64_t dwarf_read_signed(struct dwarf_bytes *bytes);
 /* The next bytes as a piece of their own. */
-struct dwarf_bytes dwarf_take_piece(struct dwarf_bytes *bytes, uint64_t size);
+struct dwarf_bytes dwarf_read_piece(struct dwarf_bytes *bytes, uint64_t size);
 
 enum dwarf_encoding {
 	DWARF_ABSOLUTE = 0x00,
@@ -28,4 +28,4 @@ enum dwarf_encoding {
 
 /* A pointer in one of the encodings of .eh_frame; those that need more than the file mark the bytes
  * as broken. */
-uint64_t dwarf_take_pointer(struct dwarf_bytes *bytes, unsigned encoding);
+uint64_t dwarf_read_pointer(struct dwarf_bytes *bytes, unsigned encoding);

@@ -131,10 +131,10 @@ int object_unwind_segment(const struct object *object, struct object_part *ret)
 			continue;
 		header = (struct dwarf_bytes){ part.bytes, part.bytes + part.size, part.address,
 					       false };
-		dwarf_take_fixed(&header, 1);
-		encoding = (unsigned)dwarf_take_fixed(&header, 1);
-		dwarf_take_fixed(&header, 2);
-		address = dwarf_take_pointer(&header, encoding);
+		dwarf_read_fixed(&header, 1);
+		encoding = (unsigned)dwarf_read_fixed(&header, 1);
+		dwarf_read_fixed(&header, 2);
+		address = dwarf_read_pointer(&header, encoding);
 		return header.is_broken ? -ENOENT : object_at(object, address, ret);
 	}
 	return -ENOENT;
@@ -143,10 +143,10 @@ int object_unwind_segment(const struct object *object, struct object_part *ret)
 /* The build id's size; 0 when the note is another one. */
 static unsigned take_note(struct dwarf_bytes *notes, unsigned char *ret, unsigned capacity)
 {
-	uint64_t name_size = dwarf_take_fixed(notes, 4), size = dwarf_take_fixed(notes, 4);
-	uint64_t type = dwarf_take_fixed(notes, 4);
-	struct dwarf_bytes name = dwarf_take_piece(notes, ALIGN_UP(name_size, 4));
-	struct dwarf_bytes content = dwarf_take_piece(notes, ALIGN_UP(size, 4));
+	uint64_t name_size = dwarf_read_fixed(notes, 4), size = dwarf_read_fixed(notes, 4);
+	uint64_t type = dwarf_read_fixed(notes, 4);
+	struct dwarf_bytes name = dwarf_read_piece(notes, ALIGN_UP(name_size, 4));
+	struct dwarf_bytes content = dwarf_read_piece(notes, ALIGN_UP(size, 4));
 
 	if (notes->is_broken || type != NT_GNU_BUILD_ID || name_size != NOTE_NAME_SIZE ||
 	    memcmp(name.at, "GNU", NOTE_NAME_SIZE))

@@ -48,12 +48,12 @@ static bool take_unit(const struct walk *walk, struct dwarf_bytes *bytes, struct
 
 	ret->offset = (uint64_t)(bytes->at - walk->part->bytes);
 	ret->offset_size = SHORT_SIZE;
-	length = dwarf_take_fixed(bytes, SHORT_SIZE);
+	length = dwarf_read_fixed(bytes, SHORT_SIZE);
 	if (length == LONG_LENGTH) {
 		ret->offset_size = LONG_SIZE;
-		length = dwarf_take_fixed(bytes, LONG_SIZE);
+		length = dwarf_read_fixed(bytes, LONG_SIZE);
 	}
-	ret->rest = dwarf_take_piece(bytes, length);
+	ret->rest = dwarf_read_piece(bytes, length);
 	return !bytes->is_broken;
 }
 
@@ -69,13 +69,13 @@ static bool take_augmentation(struct frame_common *common, char letter, struct d
 {
 	switch (letter) {
 	case 'L':
-		dwarf_take_fixed(data, 1);
+		dwarf_read_fixed(data, 1);
 		return true;
 	case 'P':
-		dwarf_take_pointer(data, (unsigned)dwarf_take_fixed(data, 1) & 0x7f);
+		dwarf_read_pointer(data, (unsigned)dwarf_read_fixed(data, 1) & 0x7f);
 		return true;
 	case 'R':
-		common->pointer_encoding = (unsigned)dwarf_take_fixed(data, 1);
+		common->pointer_encoding = (unsigned)dwarf_read_fixed(data, 1);
 		return true;
 	case 'S':
 		common->is_signal = true;
@@ -93,7 +93,7 @@ static bool read_augmentation(struct frame_common *common, const char *letters,
 	common->has_size = letters[0] == 'z';
 	if (!common->has_size)
 		return letters[0] == '\0';
-	data = dwarf_take_piece(rest, dwarf_take_unsigned(rest));
+	data = dwarf_read_piece(rest, dwarf_read_unsigned(rest));
 	for (letters++; *letters; letters++)
 		if (!take_augmentation(common, *letters, &data))
 			return false;
@@ -103,20 +103,20 @@ static bool read_augmentation(struct frame_common *common, const char *letters,
 static bool read_common(const struct walk *walk, struct unit *unit, struct frame_common *ret)
 {
 	struct dwarf_bytes *rest = &unit->rest;
-	unsigned version = (unsigned)dwarf_take_fixed(rest, 1);
+	unsigned version = (unsigned)dwarf_read_fixed(rest, 1);
 	const char *letters = (const char *)rest->at;
 
 	*ret = (struct frame_common){ .offset = unit->offset };
 	if (!memchr(rest->at, '\0', (size_t)(rest->end - rest->at)))
 		return false;
-	dwarf_take_piece(rest, strlen(letters) + 1);
+	dwarf_read_piece(rest, strlen(letters) + 1);
 	if (walk->section == FRAMES_DEBUG && version >= SEGMENTED_FROM &&
-	    dwarf_take_fixed(rest, 2) != sizeof(uint64_t))
+	    dwarf_read_fixed(rest, 2) != sizeof(uint64_t))
 		return false;
-	ret->code_step = dwarf_take_unsigned(rest);
-	ret->data_step = dwarf_take_signed(rest);
+	ret->code_step = dwarf_read_unsigned(rest);
+	ret->data_step = dwarf_read_signed(rest);
 	ret->return_register =
-		(unsigned)(version == 1 ? dwarf_take_fixed(rest, 1) : dwarf_take_unsigned(rest));
+		(unsigned)(version == 1 ? dwarf_read_fixed(rest, 1) : dwarf_read_unsigned(rest));
 	if (!read_augmentation(ret, letters, rest) || rest->is_broken)
 		return false;
 	ret->program = *rest;
@@ -131,7 +131,7 @@ static int add_common(struct walk *walk, uint64_t offset, uint32_t *ret)
 	int r;
 
 	if (!take_unit(walk, &bytes, &unit) ||
-	    !is_common(walk, &unit, dwarf_take_fixed(&unit.rest, unit.offset_size)))
+	    !is_common(walk, &unit, dwarf_read_fixed(&unit.rest, unit.offset_size)))
 		return -EBADMSG;
 	r = make_room(&frames->commons, frames->common_count, &frames->common_room,
 		      sizeof(*frames->commons));
@@ -170,10 +170,10 @@ static int read_entry(struct walk *walk, struct unit *unit, uint64_t id, uint64_
 	if (r < 0)
 		return r;
 	common = &walk->frames->commons[ret->common];
-	ret->start = dwarf_take_pointer(rest, common->pointer_encoding);
-	ret->end = ret->start + dwarf_take_pointer(rest, common->pointer_encoding & 0x0f);
+	ret->start = dwarf_read_pointer(rest, common->pointer_encoding);
+	ret->end = ret->start + dwarf_read_pointer(rest, common->pointer_encoding & 0x0f);
 	if (common->has_size)
-		dwarf_take_piece(rest, dwarf_take_unsigned(rest));
+		dwarf_read_piece(rest, dwarf_read_unsigned(rest));
 	ret->program = *rest;
 	return rest->is_broken || ret->end <= ret->start ? -EBADMSG : 0;
 }
@@ -182,7 +182,7 @@ static int add_entry(struct walk *walk, struct unit *unit)
 {
 	struct frames *frames = walk->frames;
 	uint64_t id_offset = (uint64_t)(unit->rest.at - walk->part->bytes);
-	uint64_t id = dwarf_take_fixed(&unit->rest, unit->offset_size);
+	uint64_t id = dwarf_read_fixed(&unit->rest, unit->offset_size);
 	int r;
 
 	if (unit->rest.is_broken || is_common(walk, unit, id))

@@ -187,12 +187,12 @@ struct go_values go_values_of(const struct gopclntab *table, const struct go_fun
 /* Each step has at least one instruction, so a table has no more steps than its function. */
 bool go_values_next(struct go_values *values)
 {
-	uint64_t change = dwarf_take_unsigned(&values->bytes), length;
+	uint64_t change = dwarf_read_unsigned(&values->bytes), length;
 
 	if (values->bytes.is_broken || values->end >= values->limit ||
 	    (!change && values->has_begun) || values->count == GO_VALUES_MAX)
 		return false;
-	length = dwarf_take_unsigned(&values->bytes);
+	length = dwarf_read_unsigned(&values->bytes);
 	if (values->bytes.is_broken || !length ||
 	    length > (values->limit - values->end) / values->quantum)
 		return false;

@@ -93,19 +93,19 @@ static bool set_base(const struct rows *rows, uint64_t number, int64_t offset,
 static bool read_place(const struct rows *rows, struct dwarf_bytes bytes,
 		       struct unwind_special *ret)
 {
-	unsigned op = (unsigned)dwarf_take_fixed(&bytes, 1);
+	unsigned op = (unsigned)dwarf_read_fixed(&bytes, 1);
 	int64_t addition = 0;
 
 	if (op < OP_REGISTER_0 || op > OP_REGISTER_31 ||
-	    !set_base(rows, op - OP_REGISTER_0, dwarf_take_signed(&bytes), ret))
+	    !set_base(rows, op - OP_REGISTER_0, dwarf_read_signed(&bytes), ret))
 		return false;
 	if (bytes.at < bytes.end && *bytes.at == OP_DEREF) {
-		dwarf_take_fixed(&bytes, 1);
+		dwarf_read_fixed(&bytes, 1);
 		ret->is_dereferenced = 1;
 	}
 	if (bytes.at < bytes.end && *bytes.at == OP_PLUS_CONSTANT) {
-		dwarf_take_fixed(&bytes, 1);
-		addition = (int64_t)dwarf_take_unsigned(&bytes);
+		dwarf_read_fixed(&bytes, 1);
+		addition = (int64_t)dwarf_read_unsigned(&bytes);
 	}
 	ret->addition = (__s32)addition;
 	return value_fits(addition) && !bytes.is_broken && bytes.at == bytes.end;
@@ -131,18 +131,23 @@ static bool read_saved(const struct rows *rows, const struct rule *rule, __u8 *r
 		*ret_offset = (__s32)rule->offset;
 		return value_fits(rule->offset);
 	}
-	if (rule->kind != RULE_EXPRESSION || !read_place(rows, rule->expression, &place) ||
-	    place.is_dereferenced || place.addition || place.base != UNWIND_BASE_FP)
-		return false;
 	*ret_saved = UNWIND_SAVED_AT_BASE;
+	if (rule->kind == RULE_AT_FP) {
+		*ret_offset = (__s32)rule->offset;
+		return value_fits(rule->offset);
+	}
+	if (rule->kind != RULE_EXPRESSION || !read_place(rows, rule->expression, &place))
+		return false;
 	*ret_offset = place.offset;
-	return true;
+	return !place.is_dereferenced && !place.addition && place.base == UNWIND_BASE_FP;
 }
 
 static bool read_cfa(const struct rows *rows, const struct rule *cfa, struct unwind_special *ret)
 {
-	if (cfa->kind == RULE_AT)
-		return set_base(rows, cfa->base, cfa->offset, ret);
+	ret->is_dereferenced = cfa->kind == RULE_BY_WORD;
+	ret->addition = (__s32)cfa->addition;
+	if (cfa->kind == RULE_AT || cfa->kind == RULE_BY_WORD)
+		return value_fits(cfa->addition) && set_base(rows, cfa->base, cfa->offset, ret);
 	return cfa->kind == RULE_EXPRESSION && read_place(rows, cfa->expression, ret);
 }
 

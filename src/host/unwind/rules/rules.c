@@ -3,6 +3,7 @@
  */
 #include "host/unwind/rules/rules.h"
 
+#include <dwarf.h>
 #include <errno.h>
 
 #include "host/unwind/arch/code.h"
@@ -74,6 +75,14 @@ static struct rule rule_at(int64_t offset)
 	return (struct rule){ .kind = RULE_AT, .offset = offset };
 }
 
+static struct rule read_expression(struct run *run)
+{
+	uint64_t size = dwarf_read_unsigned(&run->program);
+
+	return (struct rule){ .kind = RULE_EXPRESSION,
+			      .expression = dwarf_read_piece(&run->program, size) };
+}
+
 static int move_to(struct run *run, uint64_t address)
 {
 	int r = 0;
@@ -105,228 +114,138 @@ static int register_restore(struct run *run, uint64_t number)
 	return 0;
 }
 
-static int do_nothing(struct run *run)
+/* Instructions that set the rule of one register.  False: another one. */
+static bool run_register(struct run *run, unsigned code)
 {
-	(void)run;
-	return 0;
+	struct dwarf_bytes before = run->program;
+	uint64_t number = dwarf_read_unsigned(&run->program), holder;
+
+	switch (code) {
+	case DW_CFA_offset_extended:
+		set_rule(run, number,
+			 rule_at(value_scaled(run, dwarf_read_unsigned(&run->program))));
+		return true;
+	case DW_CFA_offset_extended_sf:
+		set_rule(run, number,
+			 rule_at(value_scaled(run, (uint64_t)dwarf_read_signed(&run->program))));
+		return true;
+	case DW_CFA_GNU_negative_offset_extended:
+		set_rule(run, number,
+			 rule_at(value_scaled(run, -dwarf_read_unsigned(&run->program))));
+		return true;
+	case DW_CFA_undefined:
+		set_rule(run, number, (struct rule){ RULE_UNDEFINED });
+		return true;
+	case DW_CFA_same_value:
+		set_rule(run, number, (struct rule){ RULE_SAME });
+		return true;
+	case DW_CFA_register:
+		holder = dwarf_read_unsigned(&run->program);
+		set_rule(run, number, (struct rule){ RULE_IN, (unsigned)MIN(holder, UINT32_MAX) });
+		return true;
+	case DW_CFA_val_offset:
+	case DW_CFA_val_offset_sf: /* signed, which does not change its size */
+		dwarf_read_unsigned(&run->program);
+		set_rule(run, number, (struct rule){ RULE_OTHER });
+		return true;
+	case DW_CFA_expression:
+		set_rule(run, number, read_expression(run));
+		return true;
+	case DW_CFA_val_expression:
+		read_expression(run);
+		set_rule(run, number, (struct rule){ RULE_OTHER });
+		return true;
+	default:
+		run->program = before;
+		return false;
+	}
 }
 
-static int do_set_loc(struct run *run)
+/* Instructions that define the CFA.  False: another one. */
+static bool run_cfa(struct run *run, unsigned code)
 {
-	return move_to(run, dwarf_take_pointer(&run->program, run->common->pointer_encoding));
+	struct rule *cfa = &run->now.cfa;
+
+	switch (code) {
+	case DW_CFA_def_cfa:
+		*cfa = (struct rule){ RULE_AT, (unsigned)dwarf_read_unsigned(&run->program) };
+		cfa->offset = (int64_t)dwarf_read_unsigned(&run->program);
+		return true;
+	case DW_CFA_def_cfa_sf:
+		*cfa = (struct rule){ RULE_AT, (unsigned)dwarf_read_unsigned(&run->program) };
+		cfa->offset = value_scaled(run, (uint64_t)dwarf_read_signed(&run->program));
+		return true;
+	case DW_CFA_def_cfa_register:
+		*cfa = (struct rule){ RULE_AT, (unsigned)dwarf_read_unsigned(&run->program),
+				      cfa->offset };
+		return true;
+	case DW_CFA_def_cfa_offset:
+		*cfa = (struct rule){ RULE_AT, cfa->base,
+				      (int64_t)dwarf_read_unsigned(&run->program) };
+		return true;
+	case DW_CFA_def_cfa_offset_sf:
+		*cfa = (struct rule){ RULE_AT, cfa->base,
+				      value_scaled(run,
+						   (uint64_t)dwarf_read_signed(&run->program)) };
+		return true;
+	case DW_CFA_def_cfa_expression:
+		*cfa = read_expression(run);
+		return true;
+	default:
+		return false;
+	}
 }
 
-static int do_advance_1(struct run *run)
+/* Instructions whose operands are not in their first byte. */
+static int run_extended(struct run *run, unsigned code)
 {
-	return run_advance(run, dwarf_take_fixed(&run->program, 1));
+	switch (code) {
+	case DW_CFA_nop:
+	case DW_CFA_AARCH64_negate_ra_state: /* ra is signed from here on; the walk strips that */
+		return 0;
+	case DW_CFA_GNU_args_size:
+		dwarf_read_unsigned(&run->program);
+		return 0;
+	case DW_CFA_set_loc:
+		return move_to(run,
+			       dwarf_read_pointer(&run->program, run->common->pointer_encoding));
+	case DW_CFA_advance_loc1:
+		return run_advance(run, dwarf_read_fixed(&run->program, 1));
+	case DW_CFA_advance_loc2:
+		return run_advance(run, dwarf_read_fixed(&run->program, 2));
+	case DW_CFA_advance_loc4:
+		return run_advance(run, dwarf_read_fixed(&run->program, 4));
+	case DW_CFA_restore_extended:
+		return register_restore(run, dwarf_read_unsigned(&run->program));
+	case DW_CFA_remember_state:
+		if (run->remembered_count == REMEMBERED_MAX)
+			return -EBADMSG;
+		run->remembered[run->remembered_count++] = run->now;
+		return 0;
+	case DW_CFA_restore_state:
+		if (!run->remembered_count)
+			return -EBADMSG;
+		run->now = run->remembered[--run->remembered_count];
+		return 0;
+	default:
+		return run_cfa(run, code) || run_register(run, code) ? 0 : -EBADMSG;
+	}
 }
-
-static int do_advance_2(struct run *run)
-{
-	return run_advance(run, dwarf_take_fixed(&run->program, 2));
-}
-
-static int do_advance_4(struct run *run)
-{
-	return run_advance(run, dwarf_take_fixed(&run->program, 4));
-}
-
-static int do_offset_extended(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-
-	set_rule(run, number, rule_at(value_scaled(run, dwarf_take_unsigned(&run->program))));
-	return 0;
-}
-
-static int do_offset_extended_signed(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-	uint64_t offset = (uint64_t)dwarf_take_signed(&run->program);
-
-	set_rule(run, number, rule_at(value_scaled(run, offset)));
-	return 0;
-}
-
-/* DW_CFA_GNU_negative_offset_extended. */
-static int do_negative_offset(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-
-	set_rule(run, number, rule_at(value_scaled(run, -dwarf_take_unsigned(&run->program))));
-	return 0;
-}
-
-static int do_restore_extended(struct run *run)
-{
-	return register_restore(run, dwarf_take_unsigned(&run->program));
-}
-
-static int do_undefined(struct run *run)
-{
-	set_rule(run, dwarf_take_unsigned(&run->program), (struct rule){ RULE_UNDEFINED });
-	return 0;
-}
-
-static int do_same_value(struct run *run)
-{
-	set_rule(run, dwarf_take_unsigned(&run->program), (struct rule){ RULE_SAME });
-	return 0;
-}
-
-static int do_register(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-	uint64_t holder = dwarf_take_unsigned(&run->program);
-
-	set_rule(run, number, (struct rule){ RULE_IN, (unsigned)MIN(holder, UINT32_MAX) });
-	return 0;
-}
-
-/* A value, not an address. */
-static int do_value_offset(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-
-	dwarf_take_unsigned(&run->program);
-	set_rule(run, number, (struct rule){ RULE_OTHER });
-	return 0;
-}
-
-static int do_remember(struct run *run)
-{
-	if (run->remembered_count == REMEMBERED_MAX)
-		return -EBADMSG;
-	run->remembered[run->remembered_count++] = run->now;
-	return 0;
-}
-
-static int do_recall(struct run *run)
-{
-	if (!run->remembered_count)
-		return -EBADMSG;
-	run->now = run->remembered[--run->remembered_count];
-	return 0;
-}
-
-static int define_cfa(struct run *run, uint64_t base, int64_t offset)
-{
-	run->now.cfa = (struct rule){ RULE_AT, (unsigned)base, offset };
-	return 0;
-}
-
-static int do_cfa(struct run *run)
-{
-	uint64_t base = dwarf_take_unsigned(&run->program);
-
-	return define_cfa(run, base, (int64_t)dwarf_take_unsigned(&run->program));
-}
-
-static int do_cfa_signed(struct run *run)
-{
-	uint64_t base = dwarf_take_unsigned(&run->program);
-
-	return define_cfa(run, base, value_scaled(run, (uint64_t)dwarf_take_signed(&run->program)));
-}
-
-static int do_cfa_register(struct run *run)
-{
-	return define_cfa(run, dwarf_take_unsigned(&run->program), run->now.cfa.offset);
-}
-
-static int do_cfa_offset(struct run *run)
-{
-	return define_cfa(run, run->now.cfa.base, (int64_t)dwarf_take_unsigned(&run->program));
-}
-
-static int do_cfa_offset_signed(struct run *run)
-{
-	uint64_t offset = (uint64_t)dwarf_take_signed(&run->program);
-
-	return define_cfa(run, run->now.cfa.base, value_scaled(run, offset));
-}
-
-static struct rule take_expression(struct run *run)
-{
-	uint64_t size = dwarf_take_unsigned(&run->program);
-
-	return (struct rule){ .kind = RULE_EXPRESSION,
-			      .expression = dwarf_take_piece(&run->program, size) };
-}
-
-static int do_cfa_expression(struct run *run)
-{
-	run->now.cfa = take_expression(run);
-	return 0;
-}
-
-static int do_expression(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-
-	set_rule(run, number, take_expression(run));
-	return 0;
-}
-
-static int do_value_expression(struct run *run)
-{
-	uint64_t number = dwarf_take_unsigned(&run->program);
-
-	take_expression(run);
-	set_rule(run, number, (struct rule){ RULE_OTHER });
-	return 0;
-}
-
-static int do_arguments_size(struct run *run)
-{
-	dwarf_take_unsigned(&run->program);
-	return 0;
-}
-
-/* By the number of the instruction; a hole is one that no compiler emits. */
-static int (*const instructions[0x40])(struct run *run) = {
-	[0x00] = do_nothing,
-	[0x01] = do_set_loc,
-	[0x02] = do_advance_1,
-	[0x03] = do_advance_2,
-	[0x04] = do_advance_4,
-	[0x05] = do_offset_extended,
-	[0x06] = do_restore_extended,
-	[0x07] = do_undefined,
-	[0x08] = do_same_value,
-	[0x09] = do_register,
-	[0x0a] = do_remember,
-	[0x0b] = do_recall,
-	[0x0c] = do_cfa,
-	[0x0d] = do_cfa_register,
-	[0x0e] = do_cfa_offset,
-	[0x0f] = do_cfa_expression,
-	[0x10] = do_expression,
-	[0x11] = do_offset_extended_signed,
-	[0x12] = do_cfa_signed,
-	[0x13] = do_cfa_offset_signed,
-	[0x14] = do_value_offset,
-	[0x15] = do_value_offset, /* signed, which does not change its size */
-	[0x16] = do_value_expression,
-	[0x2d] = do_nothing, /* aarch64: ra is signed from here on; the walk strips that */
-	[0x2e] = do_arguments_size,
-	[0x2f] = do_negative_offset,
-};
 
 static int run_step(struct run *run)
 {
-	unsigned byte = (unsigned)dwarf_take_fixed(&run->program, 1), low = byte & 0x3f;
+	unsigned byte = (unsigned)dwarf_read_fixed(&run->program, 1), low = byte & 0x3f;
 
-	switch (byte >> 6) {
-	case 1:
+	switch (byte & 0xc0) {
+	case DW_CFA_advance_loc:
 		return run_advance(run, low);
-	case 2:
-		set_rule(run, low, rule_at(value_scaled(run, dwarf_take_unsigned(&run->program))));
+	case DW_CFA_offset:
+		set_rule(run, low, rule_at(value_scaled(run, dwarf_read_unsigned(&run->program))));
 		return 0;
-	case 3:
+	case DW_CFA_restore:
 		return register_restore(run, low);
 	default:
-		return instructions[low] ? instructions[low](run) : -EBADMSG;
+		return run_extended(run, low);
 	}
 }
 

@@ -21,8 +21,10 @@ struct unwind_machine {
 const struct unwind_machine *unwind_machine_of(unsigned elf_machine);
 
 enum rule_kind {
-	RULE_SAME, /* still in the register */
-	RULE_AT,   /* at CFA + offset; of the CFA itself: register + offset */
+	RULE_SAME,    /* still in the register */
+	RULE_AT,      /* at CFA + offset; of the CFA itself: register + offset */
+	RULE_AT_FP,   /* at fp + offset */
+	RULE_BY_WORD, /* of the CFA: the word at register + offset, plus `addition` */
 	RULE_UNDEFINED,
 	RULE_EXPRESSION,
 	RULE_IN,    /* in another register, `base` */
@@ -32,7 +34,7 @@ enum rule_kind {
 struct rule {
 	enum rule_kind kind;
 	unsigned base; /* register; of the CFA and RULE_IN only */
-	int64_t offset;
+	int64_t offset, addition;
 	struct dwarf_bytes expression;
 };
 

@@ -5,8 +5,7 @@
 
 #include "host/unwind/arch/code.h"
 
-#define WORD           4u
-#define CODE_WORDS_MAX ((uint64_t)1 << 28) /* a GiB of code */
+#define WORD 4u
 
 /* -ENOMEM. */
 int begins_find(const struct object *object, struct code_begins *ret) MUST_CHECK;

@@ -8,14 +8,18 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/x86_64/begins.h"
-#include "host/unwind/arch/x86_64/direct_calls.h"
-#include "host/unwind/arch/x86_64/keeps.h"
-#include "host/unwind/arch/x86_64/saving_call.h"
+#include "host/unwind/arch/begins.h"
+#include "host/unwind/arch/x86_64/decoding.h"
 #include "host/unwind/arch/x86_64/trial.h"
 
 #define FUNCTION_ALIGN 16u
+#define CALL           0xe8u
 #define PUSH_NUMBER    0x6a
+#define WORD           8
+#define PROLOGUE_MAX   16u /* instructions */
+#define RBX            3u
+#define R12            12u
+#define R15            15u
 
 /* mov $15, %rax; syscall: where a signal handler returns to. */
 static const unsigned char trampoline[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
@@ -23,16 +27,6 @@ static const unsigned char trampoline[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f,
 static void trial_close_at_scope_end(struct trial *trial)
 {
 	trial_close(trial);
-}
-
-static int try_named(struct trial *trial)
-{
-	int r = 0;
-
-	for (uint32_t at = 0; !r && at < trial->size; at++)
-		if (named_has(trial->begins, trial->piece->address + at))
-			r = trial_run(trial, at, /* is_named */ true);
-	return r;
 }
 
 /* Each accepted function may call others, before it and behind it. */
@@ -90,8 +84,8 @@ static bool is_trampoline(const struct trial *trial, uint32_t at)
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
  * before.  In the call that the trampoline makes the pc stands behind its last byte. */
-static int tell_trampoline(const struct trial *trial, uint32_t at,
-			   const struct rules_listener *listener)
+static int report_trampoline(const struct trial *trial, uint32_t at,
+			     const struct rules_listener *listener)
 {
 	static const struct rules signal = { .kind = RULES_SIGNAL }, none = { .kind = RULES_NONE };
 	uint64_t address = trial->piece->address + at;
@@ -102,8 +96,8 @@ static int tell_trampoline(const struct trial *trial, uint32_t at,
 
 /* Callers are looked up at the last byte of their call: only there a rule says that the callee kept
  * the CFA's register. */
-static int tell_kept(const struct trial *trial, uint32_t at, struct rules rules,
-		     const struct rules_listener *listener)
+static int report_kept(const struct trial *trial, uint32_t at, struct rules rules,
+		       const struct rules_listener *listener)
 {
 	unsigned number = code_scratch_register(rules.cfa.base);
 	uint64_t steps_left = trial->size; /* as many as sufficed before */
@@ -117,36 +111,25 @@ static int tell_kept(const struct trial *trial, uint32_t at, struct rules rules,
 	return listener->rules(listener->context, trial->piece->address + at + 1, &rules);
 }
 
-static int tell_rules(const struct trial *trial, const struct rules_listener *listener)
+static int report_rules(const struct trial *trial, const struct rules_listener *listener)
 {
 	int r = 0;
 
 	for (uint32_t at = 0; !r && at < trial->size;) {
-		struct code_expressions room;
-		struct rules rules = trial_rules(trial, at, &room);
+		struct rules rules = trial_rules(trial, at);
 		struct instruction it;
 
 		if (is_trampoline(trial, at)) {
-			r = tell_trampoline(trial, at, listener);
+			r = report_trampoline(trial, at, listener);
 			at += sizeof(trampoline) + 1;
 			continue;
 		}
 		r = listener->rules(listener->context, trial->piece->address + at, &rules);
 		if (!r)
-			r = tell_kept(trial, at, rules, listener);
+			r = report_kept(trial, at, rules, listener);
 		at += rules.kind != RULES_NONE ? trial_read(trial, at, &it) : 1;
 	}
 	return r;
-}
-
-static bool is_all_padding(const struct trial *trial)
-{
-	uint32_t at = 0;
-	unsigned size;
-
-	while ((size = trial_padding(trial, at)))
-		at += size;
-	return at >= trial->size;
 }
 
 static int read_code(const struct object_part *piece, const struct code_begins *begins,
@@ -154,20 +137,26 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 {
 	const struct trial bare = { .piece = piece, .size = (uint32_t)piece->size };
 	CLEANUP(trial_close) struct trial trial = { 0 };
+	uint32_t padding = 0;
 	int r;
 
-	if (piece->size > CODE_PIECE_MAX || is_all_padding(&bare))
+	if (piece->size > CODE_PIECE_MAX)
+		return 0;
+	for (unsigned size; (size = trial_padding(&bare, padding));)
+		padding += size;
+	if (padding >= bare.size)
 		return 0;
 	r = trial_open(&trial, piece, begins);
-	if (!r)
-		r = try_named(&trial);
+	for (uint32_t at = 0; !r && at < trial.size; at++)
+		if (begins_have(begins, begins->named, 1, piece->address + at))
+			r = trial_run(&trial, at, /* is_named */ true);
 	if (!r)
 		r = try_called(&trial);
 	if (!r)
 		r = try_others(&trial);
 	if (!r)
 		r = try_called(&trial);
-	return r ? r : tell_rules(&trial, listener);
+	return r ? r : report_rules(&trial, listener);
 }
 
 /* jcc with a distance of one byte or of four: as in glibc's __memcpy_chk, which continues through
@@ -189,13 +178,103 @@ static uint32_t find_number_push(const struct object_part *code, uint32_t from)
 	return (uint32_t)(found ? (size_t)(found - code->bytes) : code->size);
 }
 
+/* Assemblers give other files' names no type; local names without one may be those of loops. */
+static bool is_function(const Elf64_Sym *symbol)
+{
+	unsigned type = ELF64_ST_TYPE(symbol->st_info);
+
+	return symbol->st_shndx != SHN_UNDEF && symbol->st_shndx < SHN_LORESERVE &&
+	       (type == STT_FUNC || type == STT_GNU_IFUNC ||
+		(type == STT_NOTYPE && ELF64_ST_BIND(symbol->st_info) == STB_GLOBAL));
+}
+
+/* At symbols only: instructions differ in size, so targets of calls show while code is followed. */
+static int find_begins(const struct object *object, struct code_begins *ret)
+{
+	struct object_part part;
+	int r = begins_find_names(object, 1, is_function, ret);
+
+	ret->is_whole = ret->named && !object_section(object, ".symtab", &part);
+	return r;
+}
+
+/* The offset from the function's CFA at which it saves the register; 0: it does not, or not
+ * first. */
+static int32_t find_push(const struct object_part *code, unsigned number)
+{
+	int32_t depth = WORD;
+	struct instruction it;
+	size_t at = 0;
+
+	for (unsigned i = 0; i < PROLOGUE_MAX; i++, at += it.size) {
+		if (at >= code->size || instruction_read(&it, code->bytes + at, code->size - at))
+			return 0;
+		if (it.kind == INSTRUCTION_PUSH) {
+			depth += WORD;
+			if (it.from == number)
+				return -depth;
+			continue;
+		}
+		if (it.kind > INSTRUCTION_ALIGN && it.kind != INSTRUCTION_SET)
+			return 0;
+		if (it.kind == INSTRUCTION_POP || it.to == number ||
+		    (it.to == REGISTER_RSP && it.kind != INSTRUCTION_STORE))
+			return 0;
+	}
+	return 0;
+}
+
+/* Only callee-saved registers, which instructions number as DWARF does. */
+static bool find_saving_call(const struct object *object, const struct object_part *piece,
+			     unsigned number, struct saving_call *call)
+{
+	bool is_preserved = number == RBX || (number >= R12 && number <= R15);
+	struct instruction it;
+
+	for (uint32_t at = call->end; is_preserved && at < piece->size; at += it.size) {
+		struct object_part callee;
+		int32_t saved;
+
+		if (instruction_read(&it, piece->bytes + at, piece->size - at))
+			return false;
+		if (it.kind != INSTRUCTION_CALL || it.target == TARGET_UNKNOWN ||
+		    object_at(object, piece->address + at + (uint64_t)it.target, &callee) < 0)
+			continue;
+		saved = find_push(&callee, number);
+		if (!saved)
+			continue;
+		*call = (struct saving_call){ at, at + it.size, saved };
+		return true;
+	}
+	return false;
+}
+
+static size_t each_call(const struct object_part *piece, size_t margin, call_visitor *visit,
+			void *context)
+{
+	size_t at = 0;
+
+	while (at + margin < piece->size) {
+		struct decoding it = { .bytes = piece->bytes + at, .room = piece->size - at };
+
+		if (decoding_read(&it) & BAD) {
+			at++;
+			continue;
+		}
+		at += it.at;
+		if (it.map == MAP_ONE && it.opcode == CALL)
+			visit(context, piece->address + at + (uint64_t)it.immediate);
+	}
+	return at;
+}
+
 const struct code_reader code_of_x86_64 = {
 	.step = 1,
 	.read_step = frame_step_x86_64,
-	.find_begins = named_find,
+	.find_begins = find_begins,
 	.read = read_code,
 	.may_fall_on = ends_with_branch,
 	.find_number_push = find_number_push,
-	.find_saving_call = saving_call_find,
-	.each_call = direct_calls_each,
+	.find_saving_call = find_saving_call,
+	.each_call = each_call,
 };

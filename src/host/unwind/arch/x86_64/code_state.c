@@ -5,14 +5,10 @@
 
 #include <string.h>
 
-#define SLOT        8
-#define FARTHEST    (1 << 24) /* no frame is larger */
-#define DWARF_FP    6u
-#define OP_DEREF    0x06u
-#define OP_PLUS     0x23u
-#define OP_REGISTER 0x70u
+#define SLOT     8
+#define FARTHEST (1 << 24) /* no frame is larger */
 
-static const struct place nowhere = { PLACE_UNKNOWN, 0 };
+static const struct location nowhere = { BASE_UNKNOWN, 0 };
 
 /* Registers whose values a callee may use or change: rax, rcx, rdx, rsi, rdi, r8 to r11. */
 static const unsigned char scratch[] = { 0, 1, 2, 6, 7, 8, 9, 10, 11 };
@@ -21,7 +17,7 @@ struct code_state code_state_begin(void)
 {
 	struct code_state state = { .has_callers_fp = true };
 
-	state.registers[REGISTER_RSP] = (struct place){ PLACE_CFA, -SLOT };
+	state.registers[REGISTER_RSP] = (struct location){ BASE_CFA, -SLOT };
 	return state;
 }
 
@@ -30,38 +26,38 @@ static struct code_state state_lost(void)
 	return (struct code_state){ .is_lost = true };
 }
 
-static bool place_equals(struct place a, struct place b)
+static bool location_equals(struct location a, struct location b)
 {
-	return a.base == b.base && (a.base == PLACE_UNKNOWN || a.offset == b.offset);
+	return a.base == b.base && (a.base == BASE_UNKNOWN || a.offset == b.offset);
 }
 
 bool code_state_equals(const struct code_state *a, const struct code_state *b)
 {
 	for (unsigned i = 0; i < REGISTERS; i++)
-		if (!place_equals(a->registers[i], b->registers[i]))
+		if (!location_equals(a->registers[i], b->registers[i]))
 			return false;
 	return a->is_lost == b->is_lost && a->has_callers_fp == b->has_callers_fp &&
-	       place_equals(a->saved_fp, b->saved_fp) && place_equals(a->kept, b->kept) &&
-	       (a->kept.base == PLACE_UNKNOWN || a->kept_value == b->kept_value);
+	       location_equals(a->saved_fp, b->saved_fp) && location_equals(a->kept, b->kept) &&
+	       (a->kept.base == BASE_UNKNOWN || a->kept_value == b->kept_value);
 }
 
-static struct place place_plus(struct place place, int64_t by)
+static struct location location_plus(struct location location, int64_t by)
 {
-	int64_t offset = place.offset + by;
+	int64_t offset = location.offset + by;
 
-	if (place.base == PLACE_UNKNOWN || offset > FARTHEST || offset < -FARTHEST)
+	if (location.base == BASE_UNKNOWN || offset > FARTHEST || offset < -FARTHEST)
 		return nowhere;
-	place.offset = (int32_t)offset;
-	return place;
+	location.offset = (int32_t)offset;
+	return location;
 }
 
 /* No function pops its own return address and continues. */
-static bool is_above_frame(struct place sp)
+static bool is_above_frame(struct location sp)
 {
-	return sp.base == PLACE_CFA && sp.offset > -SLOT;
+	return sp.base == BASE_CFA && sp.offset > -SLOT;
 }
 
-static void set_register(struct code_state *state, unsigned to, struct place value)
+static void set_register(struct code_state *state, unsigned to, struct location value)
 {
 	if (to >= REGISTERS)
 		return;
@@ -72,42 +68,42 @@ static void set_register(struct code_state *state, unsigned to, struct place val
 		*state = state_lost();
 }
 
-static struct place place_of(const struct code_state *state, unsigned number, int64_t offset)
+static struct location location_of(const struct code_state *state, unsigned number, int64_t offset)
 {
-	return number < REGISTERS ? place_plus(state->registers[number], offset) : nowhere;
+	return number < REGISTERS ? location_plus(state->registers[number], offset) : nowhere;
 }
 
-static bool is_at(struct place known, struct place place)
+static bool is_at(struct location known, struct location location)
 {
-	return known.base != PLACE_UNKNOWN && place_equals(known, place);
+	return known.base != BASE_UNKNOWN && location_equals(known, location);
 }
 
-static void register_store(struct code_state *state, struct place at, unsigned from)
+static void register_store(struct code_state *state, struct location at, unsigned from)
 {
-	struct place value = place_of(state, from, 0);
+	struct location value = location_of(state, from, 0);
 
-	if (at.base == PLACE_UNKNOWN)
+	if (at.base == BASE_UNKNOWN)
 		return;
 	if (is_at(state->saved_fp, at)) /* the slot is reused while rbp is needed */
 		*state = state_lost();
 	else if (from == REGISTER_RBP && state->has_callers_fp &&
-		 state->saved_fp.base == PLACE_UNKNOWN)
+		 state->saved_fp.base == BASE_UNKNOWN)
 		state->saved_fp = at;
 	else if (is_at(state->kept, at))
 		state->kept = nowhere;
-	if (value.base == PLACE_CFA && state->kept.base == PLACE_UNKNOWN) {
+	if (value.base == BASE_CFA && state->kept.base == BASE_UNKNOWN) {
 		state->kept = at;
 		state->kept_value = value.offset;
 	}
 }
 
-static void register_load(struct code_state *state, unsigned to, struct place at)
+static void register_load(struct code_state *state, unsigned to, struct location at)
 {
 	bool is_fp = to == REGISTER_RBP && is_at(state->saved_fp, at);
-	struct place value = nowhere;
+	struct location value = nowhere;
 
 	if (is_at(state->kept, at))
-		value = (struct place){ PLACE_CFA, state->kept_value };
+		value = (struct location){ BASE_CFA, state->kept_value };
 	set_register(state, to, is_fp ? nowhere : value);
 	if (is_fp) {
 		state->has_callers_fp = true;
@@ -117,7 +113,7 @@ static void register_load(struct code_state *state, unsigned to, struct place at
 
 static void step_push(struct code_state *state, unsigned from)
 {
-	struct place at = place_of(state, REGISTER_RSP, -SLOT);
+	struct location at = location_of(state, REGISTER_RSP, -SLOT);
 
 	register_store(state, at, from);
 	if (!state->is_lost)
@@ -126,16 +122,16 @@ static void step_push(struct code_state *state, unsigned from)
 
 static void step_pop(struct code_state *state, unsigned to)
 {
-	struct place at = place_of(state, REGISTER_RSP, 0);
+	struct location at = location_of(state, REGISTER_RSP, 0);
 
-	set_register(state, REGISTER_RSP, place_plus(at, SLOT));
+	set_register(state, REGISTER_RSP, location_plus(at, SLOT));
 	if (!state->is_lost)
 		register_load(state, to, at);
 }
 
 static void step_leave(struct code_state *state)
 {
-	set_register(state, REGISTER_RSP, place_of(state, REGISTER_RBP, 0));
+	set_register(state, REGISTER_RSP, location_of(state, REGISTER_RBP, 0));
 	if (!state->is_lost)
 		step_pop(state, REGISTER_RBP);
 }
@@ -144,11 +140,11 @@ static void step_leave(struct code_state *state)
 static void forget_aligned(struct code_state *state)
 {
 	for (unsigned i = 0; i < REGISTERS; i++)
-		if (state->registers[i].base == PLACE_ALIGNED)
+		if (state->registers[i].base == BASE_ALIGNED)
 			state->registers[i] = nowhere;
-	if (state->kept.base == PLACE_ALIGNED)
+	if (state->kept.base == BASE_ALIGNED)
 		state->kept = nowhere;
-	if (state->saved_fp.base == PLACE_ALIGNED)
+	if (state->saved_fp.base == BASE_ALIGNED)
 		*state = state_lost();
 }
 
@@ -159,7 +155,7 @@ static void step_align(struct code_state *state, unsigned to)
 		return;
 	}
 	forget_aligned(state);
-	state->registers[REGISTER_RSP] = (struct place){ PLACE_ALIGNED, 0 };
+	state->registers[REGISTER_RSP] = (struct location){ BASE_ALIGNED, 0 };
 }
 
 static void step_call(struct code_state *state, const struct instruction *it)
@@ -181,10 +177,10 @@ void code_state_keep(struct code_state *state, const struct code_state *before, 
 
 bool code_state_needs_scratch(const struct code_state *state)
 {
-	if (state->registers[REGISTER_RSP].base == PLACE_CFA)
+	if (state->registers[REGISTER_RSP].base == BASE_CFA)
 		return false;
 	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)
-		if (state->registers[scratch[i]].base == PLACE_CFA)
+		if (state->registers[scratch[i]].base == BASE_CFA)
 			return true;
 	return false;
 }
@@ -201,17 +197,17 @@ void code_state_step(struct code_state *state, const struct instruction *it)
 		step_pop(state, it->to);
 		break;
 	case INSTRUCTION_MOVE:
-		set_register(state, it->to, place_of(state, it->from, 0));
+		set_register(state, it->to, location_of(state, it->from, 0));
 		break;
 	case INSTRUCTION_LOAD:
-		register_load(state, it->to, place_of(state, it->from, it->value));
+		register_load(state, it->to, location_of(state, it->from, it->value));
 		break;
 	case INSTRUCTION_STORE:
-		register_store(state, place_of(state, it->to, it->value), it->from);
+		register_store(state, location_of(state, it->to, it->value), it->from);
 		break;
 	case INSTRUCTION_ADD:
 	case INSTRUCTION_ADDRESS:
-		set_register(state, it->to, place_of(state, it->from, it->value));
+		set_register(state, it->to, location_of(state, it->from, it->value));
 		break;
 	case INSTRUCTION_ALIGN:
 		step_align(state, it->to);
@@ -232,28 +228,27 @@ void code_state_step(struct code_state *state, const struct instruction *it)
 
 bool code_state_lacks_fp(const struct code_state *state)
 {
-	return !state->has_callers_fp && state->saved_fp.base == PLACE_UNKNOWN;
+	return !state->has_callers_fp && state->saved_fp.base == BASE_UNKNOWN;
 }
 
 bool code_state_is_balanced(const struct code_state *state)
 {
-	const struct place sp = state->registers[REGISTER_RSP];
+	const struct location sp = state->registers[REGISTER_RSP];
 
-	return !state->is_lost &&
-	       (state->saved_fp.base == PLACE_UNKNOWN || state->has_callers_fp) &&
-	       sp.base == PLACE_CFA && sp.offset == -SLOT;
+	return !state->is_lost && (state->saved_fp.base == BASE_UNKNOWN || state->has_callers_fp) &&
+	       sp.base == BASE_CFA && sp.offset == -SLOT;
 }
 
 struct code_state code_state_meet(const struct code_state *a, const struct code_state *b)
 {
 	struct code_state both = *a;
 
-	if (a->is_lost || b->is_lost || !place_equals(a->saved_fp, b->saved_fp))
+	if (a->is_lost || b->is_lost || !location_equals(a->saved_fp, b->saved_fp))
 		return state_lost();
 	for (unsigned i = 0; i < REGISTERS; i++)
-		if (!place_equals(a->registers[i], b->registers[i]))
+		if (!location_equals(a->registers[i], b->registers[i]))
 			both.registers[i] = nowhere;
-	if (!place_equals(a->kept, b->kept) || a->kept_value != b->kept_value)
+	if (!location_equals(a->kept, b->kept) || a->kept_value != b->kept_value)
 		both.kept = nowhere;
 	both.has_callers_fp = a->has_callers_fp && b->has_callers_fp;
 	return both;
@@ -274,99 +269,66 @@ unsigned code_scratch_register(unsigned dwarf)
 	return REGISTER_NONE;
 }
 
-static unsigned char *write_unsigned(unsigned char *at, uint32_t value)
-{
-	for (; value >= 0x80; value >>= 7)
-		*at++ = (unsigned char)(value | 0x80);
-	*at++ = (unsigned char)value;
-	return at;
-}
-
-static unsigned char *write_signed(unsigned char *at, int32_t value)
-{
-	while (value > 63 || value < -64) {
-		*at++ = (unsigned char)(value | 0x80);
-		value >>= 7; // cppcheck-suppress shiftNegativeLHS ; gcc and clang keep the sign
-	}
-	*at++ = (unsigned char)(value & 0x7f);
-	return at;
-}
-
-/* register + offset, as an expression. */
-static unsigned char *write_place(unsigned char *at, unsigned number, int32_t offset)
-{
-	*at++ = (unsigned char)(OP_REGISTER + number);
-	return write_signed(at, offset);
-}
-
-static struct rule rule_of(const unsigned char *begin, const unsigned char *end)
-{
-	return (struct rule){ .kind = RULE_EXPRESSION, .expression = { .at = begin, .end = end } };
-}
-
 /* By the kept word, from rbp or rsp; RULE_OTHER: neither leads there. */
-static struct rule rule_by_kept(const struct code_state *state, unsigned char *room)
+static struct rule rule_by_kept(const struct code_state *state)
 {
 	static const unsigned char from[] = { REGISTER_RBP, REGISTER_RSP };
 
 	for (size_t i = 0; i < ARRAY_SIZE(from); i++) {
-		struct place base = state->registers[from[i]];
-		unsigned char *at;
+		struct location base = state->registers[from[i]];
 
-		if (base.base == PLACE_UNKNOWN || base.base != state->kept.base ||
-		    state->kept_value > 0)
-			continue;
-		at = write_place(room, dwarf_number(from[i]), state->kept.offset - base.offset);
-		*at++ = OP_DEREF;
-		*at++ = OP_PLUS;
-		at = write_unsigned(at, (uint32_t)-state->kept_value);
-		return rule_of(room, at);
+		if (base.base != BASE_UNKNOWN && base.base == state->kept.base &&
+		    state->kept_value <= 0)
+			return (struct rule){ .kind = RULE_BY_WORD,
+					      .base = dwarf_number(from[i]),
+					      .offset = state->kept.offset - base.offset,
+					      .addition = -(int64_t)state->kept_value };
 	}
 	return (struct rule){ .kind = RULE_OTHER };
 }
 
 /* A frame pointer is most reliable; then rsp, a word of the frame, and last a register, which only
  * the innermost frame knows. */
-static struct rule cfa_of(const struct code_state *state, unsigned char *room)
+static struct rule cfa_of(const struct code_state *state)
 {
 	static const unsigned char first[] = { REGISTER_RBP, REGISTER_RSP };
 	struct rule kept;
 
 	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
-		if (state->registers[first[i]].base == PLACE_CFA)
+		if (state->registers[first[i]].base == BASE_CFA)
 			return (struct rule){ RULE_AT, dwarf_number(first[i]),
 					      -(int64_t)state->registers[first[i]].offset };
-	kept = rule_by_kept(state, room);
+	kept = rule_by_kept(state);
 	for (unsigned i = 0; kept.kind == RULE_OTHER && i < REGISTERS; i++)
-		if (state->registers[i].base == PLACE_CFA)
+		if (state->registers[i].base == BASE_CFA)
 			return (struct rule){ RULE_AT, dwarf_number(i),
 					      -(int64_t)state->registers[i].offset };
 	return kept;
 }
 
-static struct rule fp_of(const struct code_state *state, unsigned char *room)
+static struct rule fp_of(const struct code_state *state)
 {
-	struct place fp = state->registers[REGISTER_RBP];
+	struct location fp = state->registers[REGISTER_RBP];
 
 	if (code_state_lacks_fp(state)) /* the return address leads to no frame */
 		return (struct rule){ .kind = RULE_AT, .offset = -SLOT };
-	if (state->saved_fp.base == PLACE_UNKNOWN)
+	if (state->saved_fp.base == BASE_UNKNOWN)
 		return (struct rule){ .kind = RULE_SAME };
-	if (state->saved_fp.base == PLACE_CFA)
+	if (state->saved_fp.base == BASE_CFA)
 		return (struct rule){ .kind = RULE_AT, .offset = state->saved_fp.offset };
-	if (fp.base != PLACE_ALIGNED)
+	if (fp.base != BASE_ALIGNED)
 		return (struct rule){ .kind = state->has_callers_fp ? RULE_SAME : RULE_OTHER };
-	return rule_of(room, write_place(room, DWARF_FP, state->saved_fp.offset - fp.offset));
+	return (struct rule){ .kind = RULE_AT_FP, .offset = state->saved_fp.offset - fp.offset };
 }
 
-struct rules code_state_rules(const struct code_state *state, struct code_expressions *room)
+struct rules code_state_rules(const struct code_state *state)
 {
 	struct rules rules = { .kind = RULES_FRAME };
 
 	if (state->is_lost)
 		return (struct rules){ .kind = RULES_NONE };
-	rules.cfa = cfa_of(state, room->cfa);
-	rules.fp = fp_of(state, room->fp);
+	rules.cfa = cfa_of(state);
+	rules.fp = fp_of(state);
 	rules.ra = (struct rule){ .kind = RULE_AT, .offset = -SLOT };
 	if (rules.cfa.kind == RULE_OTHER || rules.fp.kind == RULE_OTHER)
 		return (struct rules){ .kind = RULES_NONE };

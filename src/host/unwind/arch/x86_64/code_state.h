@@ -10,21 +10,21 @@
 #define REGISTERS 16u
 
 /* The base of offsets. */
-enum place_base {
-	PLACE_UNKNOWN,
-	PLACE_CFA,     /* the caller's rsp */
-	PLACE_ALIGNED, /* rsp's value after it was rounded down */
+enum location_base {
+	BASE_UNKNOWN,
+	BASE_CFA,     /* the caller's rsp */
+	BASE_ALIGNED, /* rsp's value after it was rounded down */
 };
 
-struct place {
-	uint8_t base; /* enum place_base */
+struct location {
+	uint8_t base; /* enum location_base */
 	int32_t offset;
 };
 
 struct code_state {
-	struct place registers[REGISTERS]; /* what they point to */
-	struct place saved_fp;             /* address of the caller's rbp; PLACE_UNKNOWN: none */
-	struct place kept; /* address of a word that is CFA + kept_value; PLACE_UNKNOWN */
+	struct location registers[REGISTERS]; /* what they point to */
+	struct location saved_fp;             /* address of the caller's rbp; BASE_UNKNOWN: none */
+	struct location kept; /* address of a word that is CFA + kept_value; BASE_UNKNOWN */
 	int32_t kept_value;
 	bool has_callers_fp; /* rbp is the caller's, still or again */
 	bool is_lost;        /* nothing of this is valid */
@@ -49,10 +49,5 @@ unsigned code_scratch_register(unsigned dwarf);
 /* What both states agree on. */
 struct code_state code_state_meet(const struct code_state *a, const struct code_state *b);
 
-/* Room for the expressions of rules. */
-struct code_expressions {
-	unsigned char cfa[16], fp[16];
-};
-
-/* RULES_NONE: there is no rule.  Expressions are written into the room. */
-struct rules code_state_rules(const struct code_state *state, struct code_expressions *room);
+/* RULES_NONE: there is no rule. */
+struct rules code_state_rules(const struct code_state *state);

@@ -2,14 +2,14 @@
  * Reads a helper from its beginning to its first return.  It must not branch out of itself, and
  * each of its instructions must have a known effect.
  */
-#include "host/unwind/arch/x86_64/keeps.h"
+#include "host/unwind/arch/x86_64/trial.h"
 
 struct helper {
 	uint32_t first, last; /* targets of its branches */
 	uint16_t kept;
 };
 
-static bool helper_take(struct helper *self, uint32_t at, const struct instruction *it)
+static bool helper_read(struct helper *self, uint32_t at, const struct instruction *it)
 {
 	int64_t target = (int64_t)at + it->target;
 
@@ -36,7 +36,7 @@ uint16_t kept_by_call(const struct trial *trial, uint32_t at, const struct instr
 		return 0;
 	at = self.first = (uint32_t)target;
 	for (; *steps_left; --*steps_left) {
-		if (!trial_read(trial, at, &it) || !helper_take(&self, at, &it))
+		if (!trial_read(trial, at, &it) || !helper_read(&self, at, &it))
 			return 0;
 		if (it.kind == INSTRUCTION_RETURN)
 			return self.last <= at ? self.kept : 0;

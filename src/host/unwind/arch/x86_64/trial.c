@@ -10,8 +10,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/unwind/arch/x86_64/begins.h"
-#include "host/unwind/arch/x86_64/keeps.h"
+#include "host/unwind/arch/begins.h"
 
 #define STEPS_PER_BYTE 16u
 #define ROUNDS_MAX     64u /* in which ways out are looked for */
@@ -98,6 +97,11 @@ static uint32_t state_add(struct trial *trial, const struct code_state *state)
 	return (uint32_t)trial->state_count;
 }
 
+static bool has_name(const struct trial *trial, uint64_t at)
+{
+	return begins_have(trial->begins, trial->begins->named, 1, trial->piece->address + at);
+}
+
 static const struct code_state *state_at(const struct trial *trial, uint32_t at)
 {
 	return &trial->states[trial->numbers[at] - 1];
@@ -105,9 +109,7 @@ static const struct code_state *state_at(const struct trial *trial, uint32_t at)
 
 static bool has_rules(const struct code_state *state)
 {
-	struct code_expressions room;
-
-	return code_state_rules(state, &room).kind != RULES_NONE;
+	return code_state_rules(state).kind != RULES_NONE;
 }
 
 static void wait_at(struct trial *trial, uint32_t at, uint32_t number)
@@ -120,14 +122,6 @@ static void wait_at(struct trial *trial, uint32_t at, uint32_t number)
 	if (!(trial->marks[at] & MARK_WAITING))
 		trial->waiting[trial->waiting_count++] = at;
 	trial->marks[at] |= MARK_SEEN | MARK_WAITING;
-}
-
-/* Whether a function may go on where another one is that is believed: at its begin; in its middle
- * only where no compiler has torn functions apart. */
-static bool may_share(const struct trial *trial, uint32_t at)
-{
-	return trial->marks[at] & MARK_BELIEVED &&
-	       (trial->begins->is_assembly || trial->marks[at] & MARK_TRIED);
 }
 
 /* Two functions may share code, as GMP's mpn_divrem_1 and mpn_preinv_divrem_1 do, and one of them
@@ -162,7 +156,11 @@ static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 	}
 	both = code_state_meet(state_at(trial, at), &trial->states[number - 1]);
 	if (code_state_equals(&both, state_at(trial, at))) {
-		trial->has_returned |= may_share(trial, at);
+		/* A function may continue in another believed one at its beginning; in its middle
+		 * only where no compiler has split functions. */
+		trial->has_returned |=
+			trial->marks[at] & MARK_BELIEVED &&
+			(trial->begins->is_assembly || trial->marks[at] & MARK_TRIED);
 		return;
 	}
 	if (!may_weaken(trial, at, &both)) {
@@ -176,8 +174,7 @@ static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 
 static bool is_begin(const struct trial *trial, uint64_t at)
 {
-	return named_has(trial->begins, trial->piece->address + at) ||
-	       (at < trial->size && trial->marks[at] & MARK_CALLED);
+	return has_name(trial, at) || (at < trial->size && trial->marks[at] & MARK_CALLED);
 }
 
 /* The place in the piece where a jump leads; the piece's size: elsewhere. */
@@ -316,7 +313,7 @@ static void go_to_next(struct trial *trial, uint32_t at, const struct instructio
 	if (next >= trial->size ||
 	    (it->kind == INSTRUCTION_CALL && is_end_of_function(trial, next)))
 		return;
-	if (named_has(trial->begins, trial->piece->address + next))
+	if (has_name(trial, next))
 		state_leave(trial, at, &trial->states[number - 1]);
 	else
 		state_arrive(trial, next, number);
@@ -343,10 +340,10 @@ static uint32_t step_over(struct trial *trial, uint32_t at, const struct instruc
  * be a function behind it this is the middle of another, and the call does not return. */
 static bool may_call(const struct trial *trial, uint32_t at, const struct instruction *it)
 {
-	const struct place sp = state_at(trial, at)->registers[REGISTER_RSP];
+	const struct location sp = state_at(trial, at)->registers[REGISTER_RSP];
 	uint64_t next = trial->piece->address + at + it->size;
 
-	return trial->is_named || trial->begins->is_assembly || sp.base != PLACE_CFA ||
+	return trial->is_named || trial->begins->is_assembly || sp.base != BASE_CFA ||
 	       sp.offset != NOTHING_PUSHED ||
 	       (next % FUNCTION_ALIGN && !is_end_of_function(trial, at + it->size));
 }
@@ -545,9 +542,9 @@ int trial_run(struct trial *trial, uint32_t at, bool is_named)
 	return trial->error;
 }
 
-struct rules trial_rules(const struct trial *trial, uint32_t at, struct code_expressions *room)
+struct rules trial_rules(const struct trial *trial, uint32_t at)
 {
 	if (!(trial->marks[at] & MARK_BELIEVED))
 		return (struct rules){ .kind = RULES_NONE };
-	return code_state_rules(state_at(trial, at), room);
+	return code_state_rules(state_at(trial, at));
 }

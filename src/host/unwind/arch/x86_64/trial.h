@@ -52,10 +52,16 @@ void trial_close(struct trial *trial);
 /* Tries a function that begins there.  -ENOMEM. */
 int trial_run(struct trial *trial, uint32_t at, bool is_named) MUST_CHECK;
 /* RULES_NONE: nothing is known. */
-struct rules trial_rules(const struct trial *trial, uint32_t at, struct code_expressions *room);
+struct rules trial_rules(const struct trial *trial, uint32_t at);
 /* 0 where the bytes are none. */
 unsigned trial_read(const struct trial *trial, uint32_t at, struct instruction *ret);
 /* What stands between functions; its size, or 0. */
 unsigned trial_padding(const struct trial *trial, uint32_t at);
 /* Another instruction must come from elsewhere. */
 bool trial_is_over(const struct trial *trial, uint32_t at, const struct instruction *it);
+
+/* Assembly keeps its stack pointer in a register that calls may change, across calls of its own
+ * helpers: the registers, a bit for each, that the called function never writes; 0 where that is
+ * not known.  Its instructions count against steps_left. */
+uint16_t kept_by_call(const struct trial *trial, uint32_t at, const struct instruction *call,
+		      uint64_t *steps_left);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/unwind/arch/aarch64/swap.h"
+#include "host/unwind/arch/aarch64/follow.h"
 
 #define WORDS 22u
 #define COPY  8u  /* add x2, x0, #40 */

@@ -5,7 +5,6 @@
 #include "host/java/code_rows.h"
 
 #include "host/core/cleanup.h"
-#include "host/java/arch/aarch64/interpreter.h"
 #include "host/java/arch/aarch64/rules.h"
 
 #include <errno.h>
@@ -165,17 +164,13 @@ static bool is_aligned_function(const struct follow *follow, uint32_t number)
 	return false;
 }
 
-/* Into the middle of a row of instructions, by a register. */
-static bool is_computed_jump(uint32_t word)
-{
-	return (word & 0xfffffc1f) == 0xd61f0000;
-}
-
+/* Such a jump leads into the middle of a row of instructions. */
 static void go_behind_computed_jumps(struct follow *follow)
 {
 	for (uint32_t i = 1; i < follow->count; i++)
 		if (is_new(follow, i) && !is_new(follow, i - 1) &&
-		    is_computed_jump(follow_word(follow, i - 1)) && follow_word(follow, i) != NOP) {
+		    instruction_jumps_to_register(follow_word(follow, i - 1)) &&
+		    follow_word(follow, i) != NOP) {
 			follow_arrive(follow, i, &follow->states[i - 1]);
 			follow_run(follow);
 		}
@@ -288,14 +283,10 @@ static int scan_frameless(struct scan *scan)
 	return java_add_rules(scan->rows, scan->pc, follow, 0);
 }
 
-static int scan_entry(struct scan *scan)
-{
-	return interpreter_add_rows(scan->rows, scan->pc, &scan->follow, /* is_entry */ true);
-}
-
 static int scan_interpreter(struct scan *scan)
 {
-	return interpreter_add_rows(scan->rows, scan->pc, &scan->follow, /* is_entry */ false);
+	return interpreter_add_rows(scan->rows, scan->pc, &scan->follow,
+				    /* is_entry */ scan->code->kind == CODE_ENTRY);
 }
 
 static int scan_unknown(struct scan *scan)
@@ -308,7 +299,7 @@ static int (*const scans[])(struct scan *scan) = {
 	[CODE_METHOD] = scan_method,           [CODE_ADAPTER] = scan_adapter,
 	[CODE_FRAMELESS] = scan_frameless,     [CODE_HANDLER] = scan_handler,
 	[CODE_EXCEPTION] = scan_routine,       [CODE_SAFEPOINT] = scan_safepoint,
-	[CODE_FORWARDED] = scan_forwarded,     [CODE_ENTRY] = scan_entry,
+	[CODE_FORWARDED] = scan_forwarded,     [CODE_ENTRY] = scan_interpreter,
 	[CODE_INTERPRETER] = scan_interpreter, [CODE_UNKNOWN] = scan_unknown,
 };
 

@@ -2,8 +2,6 @@
  * The frame of an interpreted method is found by x29, and the caller's stack pointer is in the word
  * below.  Only code that makes or removes that frame differs; it has the same form everywhere.
  */
-#include "host/java/arch/aarch64/interpreter.h"
-
 #include "host/java/arch/aarch64/rules.h"
 
 #define WORD        8

@@ -1,237 +1,86 @@
 /*
- * Follows a frame through a piece of code, from the beginnings of functions along all control flow.
- * Where two flows meet with different frames only what both agree on is known; code that no flow
- * reaches has no rules.
+ * Rules of code without an entry: functions begin at symbols, at the beginning of sections, at the
+ * targets of calls, or where their first instruction shows it.  A word of data that resembles a
+ * call yields a wrong beginning: follow.c then finds two frames that do not agree, and makes no
+ * rule.
  */
-#include "host/unwind/arch/code.h"
+#include "host/unwind/arch/aarch64/follow.h"
+#include "host/unwind/arch/begins.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/aarch64/begins.h"
-#include "host/unwind/arch/aarch64/entered.h"
-#include "host/unwind/arch/aarch64/follow.h"
-#include "host/unwind/arch/aarch64/guess.h"
-#include "host/unwind/arch/aarch64/held.h"
-#include "host/unwind/arch/aarch64/instruction.h"
-#include "host/unwind/arch/aarch64/keeps.h"
-#include "host/unwind/arch/aarch64/swap.h"
 
-#define NOP            0xd503201fu
-#define CALL_KERNEL    0xd4000001u /* svc #0 */
-#define RT_SIGRETURN   0xd2801168u /* mov x8, #139 */
-#define EXIT           0xd2800ba8u /* mov x8, #93: of a thread */
-#define EXIT_GROUP     0xd2800bc8u /* mov x8, #94 */
-#define POP_FRAME      0xa8c17bfdu /* ldp x29, x30, [sp], #16 */
-#define SP_IS_FP       0x910003bfu /* mov sp, x29 */
-#define FUNCTION_ALIGN 16u
-#define TRAMPOLINE     2   /* instructions */
-#define HELPER_STEPS   16u /* for each instruction of a piece */
-#define REGISTER_FP    29
-#define REGISTER_SP    31
+#define TRAMPOLINE 2 /* instructions */
 
-int follow_open(struct follow *ret, const struct object_part *piece,
-		const struct code_begins *begins)
+bool begins_has_name(const struct code_begins *begins, uint64_t address)
 {
-	*ret = (struct follow){ .piece = piece, .begins = begins };
-	ret->count = (uint32_t)(MIN(piece->size, CODE_PIECE_MAX) / WORD);
-	ret->states = calloc(ret->count + 1, sizeof(*ret->states));
-	ret->visits = calloc(ret->count + 1, sizeof(*ret->visits));
-	ret->waiting = calloc(ret->count + 1, sizeof(*ret->waiting));
-	ret->tried = calloc(ret->count + 1, sizeof(*ret->tried));
-	ret->is_tried = calloc(ret->count + 1, sizeof(*ret->is_tried));
-	ret->helper_steps = calloc(1, sizeof(*ret->helper_steps));
-	if (!ret->states || !ret->visits || !ret->waiting || !ret->tried || !ret->is_tried ||
-	    !ret->helper_steps) {
-		follow_close(ret);
-		return -ENOMEM;
+	return begins_have(begins, begins->named, INSTRUCTION_BYTES, address);
+}
+
+bool begins_has(const struct code_begins *begins, uint64_t address)
+{
+	return begins_has_name(begins, address) ||
+	       begins_have(begins, begins->called, INSTRUCTION_BYTES, address);
+}
+
+static bool is_function(const Elf64_Sym *symbol)
+{
+	return ELF64_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_shndx != SHN_UNDEF;
+}
+
+static size_t calls_each(const struct object_part *piece, size_t margin, call_visitor *visit,
+			 void *context)
+{
+	uint64_t at = 0;
+
+	for (; at + INSTRUCTION_BYTES <= piece->size && at + margin < piece->size;
+	     at += INSTRUCTION_BYTES) {
+		int64_t offset;
+		uint32_t word;
+
+		memcpy(&word, piece->bytes + at, sizeof(word));
+		if (instruction_flow(word, &offset) == FLOW_CALL && offset)
+			visit(context, piece->address + at + (uint64_t)offset);
 	}
-	*ret->helper_steps = (uint64_t)ret->count * HELPER_STEPS;
+	return at;
+}
+
+static void add_called(void *context, uint64_t target)
+{
+	struct code_begins *begins = context;
+
+	begins_add(begins, begins->called, INSTRUCTION_BYTES, target);
+}
+
+/* Sections with code that no compiler made. */
+static const char *const sections[] = { ".init", ".plt", ".plt.got", ".iplt", ".text", ".fini" };
+
+static int begins_find(const struct object *object, struct code_begins *ret)
+{
+	int r = begins_find_names(object, INSTRUCTION_BYTES, is_function, ret);
+	struct object_part part;
+
+	if (r || !ret->named)
+		return r;
+	ret->called = calloc(1, ret->count / 8 + 1);
+	if (!ret->called)
+		return -ENOMEM;
+	for (size_t i = 0; i < ARRAY_SIZE(sections); i++)
+		if (!object_section(object, sections[i], &part))
+			begins_add(ret, ret->named, INSTRUCTION_BYTES, part.address);
+	for (unsigned i = 0; i < object->segment_count; i++) {
+		uint64_t first, end;
+
+		if (!object_code_of(object, &object->segments[i], &first, &end) ||
+		    object_at(object, first, &part))
+			continue;
+		part.size = MIN(part.size, end - first);
+		calls_each(&part, /* margin */ 0, add_called, ret);
+	}
 	return 0;
-}
-
-void follow_close(struct follow *follow)
-{
-	free(follow->states);
-	free(follow->visits);
-	free(follow->waiting);
-	free(follow->tried);
-	free(follow->is_tried);
-	free(follow->helper_steps);
-	*follow = (struct follow){ 0 };
-}
-
-static void follow_close_at_scope_end(struct follow *follow)
-{
-	follow_close(follow);
-}
-
-uint32_t follow_word(const struct follow *follow, uint64_t number)
-{
-	uint32_t word = 0;
-
-	if (number < follow->count)
-		memcpy(&word, follow->piece->bytes + number * WORD, sizeof(word));
-	return word;
-}
-
-/* What both states agree on.  For a value that is saved, the register does not matter. */
-static struct frame_state states_join(const struct frame_state *a, const struct frame_state *b)
-{
-	struct frame_state both = *a;
-
-	both.is_known = a->is_known && b->is_known && a->fp_saved == b->fp_saved &&
-			a->lr_saved == b->lr_saved;
-	both.is_sp_lost = a->is_sp_lost || b->is_sp_lost || a->sp_at != b->sp_at;
-	if (a->fp != b->fp || (a->fp == HELD_FRAME && a->fp_at != b->fp_at))
-		both.fp = HELD_OTHER;
-	if (a->lr != b->lr)
-		both.lr = HELD_OTHER;
-	if (a->lr_in != b->lr_in)
-		both.lr_in = NO_COPY;
-	if (both.is_sp_lost)
-		both.sp_at = 0;
-	return both;
-}
-
-void follow_arrive(struct follow *follow, uint64_t number, const struct frame_state *state)
-{
-	struct frame_state before, both;
-
-	if (number >= follow->count ||
-	    (follow->is_one_frame && follow->visits[number] != VISIT_NEVER))
-		return;
-	before = follow->states[number];
-	both = follow->visits[number] == VISIT_NEVER ? *state : states_join(&before, state);
-	if (follow->visits[number] != VISIT_NEVER && frame_state_is_same(&before, &both))
-		return;
-	if (follow->is_guess && !guess_takes(follow, (uint32_t)number))
-		return;
-	follow->states[number] = both;
-	if (follow->visits[number] != VISIT_WAITING)
-		follow->waiting[follow->waiting_count++] = (uint32_t)number;
-	follow->visits[number] = VISIT_WAITING;
-}
-
-void follow_begin(struct follow *follow, uint64_t number)
-{
-	const struct frame_state state = frame_state_begin();
-
-	follow_arrive(follow, number, &state);
-}
-
-/* A function that jumps to another one instead of returning: its frame is gone, whatever sp is
- * (JavaScript's arguments are popped by the callee). */
-static bool is_tail_call(const struct follow *follow, uint64_t target,
-			 const struct frame_state *state)
-{
-	uint64_t address = follow->piece->address + target * WORD;
-
-	if (!follow->begins)
-		return false;
-	if (begins_has_name(follow->begins, address))
-		return true;
-	return begins_has(follow->begins, address) && state->fp == HELD_CALLER &&
-	       state->lr == HELD_CALLER && state->fp_saved == NOT_SAVED &&
-	       state->lr_saved == NOT_SAVED;
-}
-
-/* System calls that do not return. */
-static bool is_last_call(const struct follow *follow, uint32_t number)
-{
-	uint32_t before = number ? follow_word(follow, number - 1) : 0;
-
-	return follow_word(follow, number) == CALL_KERNEL &&
-	       (before == EXIT || before == EXIT_GROUP || before == RT_SIGRETURN);
-}
-
-/* Fills the space between functions. */
-static bool is_padding(uint32_t word)
-{
-	return word == NOP || !(word >> 16);
-}
-
-/* Behind a call that does not return is padding before the next function, or that function. */
-static bool ends_function(const struct follow *follow, uint64_t next)
-{
-	uint64_t at = next;
-
-	while (at < follow->count && is_padding(follow_word(follow, at)))
-		at++;
-	return (at > next || instruction_makes_room(follow_word(follow, at))) &&
-	       (follow->piece->address + at * WORD) % FUNCTION_ALIGN == 0;
-}
-
-/* Continues at the next instruction, unless a function begins there, behind a call that does not
- * return. */
-static void fall_through(struct follow *follow, uint64_t next, const struct frame_state *state)
-{
-	if (follow->begins && begins_has_name(follow->begins, follow->piece->address + next * WORD))
-		return;
-	if (follow->is_one_frame || state->lr_saved == NOT_SAVED ||
-	    !instruction_begins_function(follow_word(follow, next)))
-		follow_arrive(follow, next, state);
-	else if (!follow->is_guess)
-		follow_begin(follow, next);
-}
-
-/* Whether the register with the return address still holds it when the call returns. */
-static bool is_kept_by_call(const struct follow *follow, uint32_t number,
-			    const struct frame_state *state)
-{
-	int64_t offset;
-	enum flow flow = instruction_flow(follow_word(follow, number), &offset);
-	uint64_t target = (uint64_t)((int64_t)number + offset / (int64_t)WORD);
-
-	return state->lr_in != NO_COPY && flow == FLOW_CALL && offset &&
-	       function_keeps(follow, target, state->lr_in);
-}
-
-/* V8's functions for parts of others remove their caller's frame, and continue in its place: from
- * there on the state is as at a function's beginning.  This also disproves a guessed beginning. */
-static bool pops_callers_frame(const struct follow *follow, uint32_t number,
-			       const struct frame_state *state)
-{
-	bool is_at_begin = !state->is_sp_lost && !state->sp_at && state->lr == HELD_CALLER;
-	bool is_at_frame = number && follow_word(follow, number - 1) == SP_IS_FP;
-
-	return !follow->is_guess && !follow->is_one_frame && state->is_known &&
-	       follow_word(follow, number) == POP_FRAME && state->fp == HELD_CALLER &&
-	       state->fp_saved == NOT_SAVED && state->lr_saved == NOT_SAVED &&
-	       (is_at_begin || is_at_frame);
-}
-
-static void go_on(struct follow *follow, uint32_t number)
-{
-	struct frame_state state = follow->states[number];
-	uint32_t word = follow_word(follow, number);
-	int64_t offset;
-	enum flow flow = instruction_flow(word, &offset);
-	uint64_t target = (uint64_t)((int64_t)number + offset / (int64_t)WORD);
-
-	follow->visits[number] = VISIT_DONE;
-	follow->is_wrong |= instruction_returns(word) && !frame_state_may_return(&state);
-	if (pops_callers_frame(follow, number, &state))
-		state = frame_state_begin();
-	else
-		instruction_apply(word, &state);
-	if (flow == FLOW_CALL && !is_kept_by_call(follow, number, &state))
-		state.lr_in = NO_COPY;
-	if ((flow == FLOW_JUMP || flow == FLOW_BRANCH) && !is_tail_call(follow, target, &state))
-		follow_arrive(follow, target, &state);
-	if (flow == FLOW_CALL && offset && !follow->is_one_frame && !follow->is_guess)
-		follow_begin(follow, target);
-	if (flow != FLOW_JUMP && flow != FLOW_END && !is_last_call(follow, number) &&
-	    (flow != FLOW_CALL || follow->is_one_frame || !ends_function(follow, number + 1u)))
-		fall_through(follow, number + 1u, &state);
-}
-
-void follow_run(struct follow *follow)
-{
-	while (follow->waiting_count)
-		go_on(follow, follow->waiting[--follow->waiting_count]);
 }
 
 static void find_ways(struct follow *follow)
@@ -239,92 +88,21 @@ static void find_ways(struct follow *follow)
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < follow->count; i++)
-		if (begins_has(follow->begins, follow->piece->address + (uint64_t)i * WORD))
+		if (begins_has(follow->begins,
+			       follow->piece->address + (uint64_t)i * INSTRUCTION_BYTES))
 			follow_begin(follow, i);
 	follow_run(follow);
-	while (first < follow->count && is_padding(follow_word(follow, first)))
+	while (first < follow->count && code_is_padding(follow_word(follow, first)))
 		first++;
 	if (first < follow->count && follow->visits[first] == VISIT_NEVER)
-		guess_begin(follow, first);
+		follow_guess(follow, first);
 	for (uint32_t i = 0; i < follow->count; i++) {
 		if (follow->visits[i] != VISIT_NEVER ||
 		    (!instruction_begins_stub(follow_word(follow, i), follow_word(follow, i + 1)) &&
 		     !instruction_begins_function(follow_word(follow, i))))
 			continue;
-		guess_begin(follow, i);
+		follow_guess(follow, i);
 	}
-}
-
-/* Memory below sp is lost: an epilogue that does not reload what it has saved (assembly that does
- * not change x30) has it still in the register. */
-static bool is_left_in_register(const struct frame_state *state, int32_t saved, uint8_t held)
-{
-	return held == HELD_CALLER && !state->is_sp_lost && saved < state->sp_at;
-}
-
-static struct rule rule_of(const struct frame_state *state, int32_t saved, uint8_t held)
-{
-	if (saved != NOT_SAVED && !is_left_in_register(state, saved, held))
-		return (struct rule){ .kind = RULE_AT, .offset = saved };
-	if (held == HELD_ZERO)
-		return (struct rule){ .kind = RULE_UNDEFINED };
-	return (struct rule){ .kind = held == HELD_CALLER ? RULE_SAME : RULE_OTHER };
-}
-
-/* Where a thread begins: code that calls a function, and ends when that returns.  The thread's
- * creator is not its caller. */
-static bool begins_thread(const struct follow *follow, uint32_t number)
-{
-	const struct frame_state *state = &follow->states[number];
-	int64_t offset;
-
-	return instruction_flow(follow_word(follow, number), &offset) == FLOW_CALL &&
-	       follow_word(follow, number + 1) == EXIT &&
-	       follow_word(follow, number + 2) == CALL_KERNEL && state->lr_saved == NOT_SAVED;
-}
-
-/* After a call the address is in another register, and for lookups already within the call. */
-static struct rule return_rule(const struct follow *follow, uint32_t number, bool *ret_kept)
-{
-	const struct frame_state *state = &follow->states[number];
-	struct rule rule = rule_of(state, state->lr_saved, state->lr);
-
-	*ret_kept = state->lr_saved == NOT_SAVED && is_kept_by_call(follow, number, state);
-	if (*ret_kept || (rule.kind == RULE_OTHER && state->lr_in != NO_COPY))
-		return (struct rule){ .kind = RULE_IN, .base = state->lr_in };
-	return rule;
-}
-
-/* sp was moved by a computed number, and nothing else has changed: V8 makes room for arguments so
- * (CallFunction), and removes them before it returns. */
-static bool has_only_lost_sp(const struct frame_state *state)
-{
-	return state->is_sp_lost && state->fp == HELD_CALLER && state->lr == HELD_CALLER &&
-	       state->fp_saved == NOT_SAVED && state->lr_saved == NOT_SAVED;
-}
-
-struct rules follow_rules(const struct follow *follow, uint32_t number)
-{
-	const struct frame_state *state = &follow->states[number];
-	struct rules rules = { .kind = RULES_FRAME };
-
-	if (follow->visits[number] == VISIT_NEVER || !state->is_known)
-		return (struct rules){ .kind = RULES_NONE };
-	if (begins_thread(follow, number)) {
-		rules.ra.kind = RULE_UNDEFINED;
-		return rules;
-	}
-	rules.fp = rule_of(state, state->fp_saved, state->fp);
-	rules.ra = return_rule(follow, number, &rules.is_kept);
-	rules.cfa.kind = RULE_OTHER;
-	if (state->fp == HELD_FRAME)
-		rules.cfa = (struct rule){ RULE_AT, REGISTER_FP, -(int64_t)state->fp_at };
-	else if (!state->is_sp_lost)
-		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, -(int64_t)state->sp_at };
-	rules.is_low = rules.cfa.kind == RULE_OTHER && has_only_lost_sp(state);
-	if (rules.is_low)
-		rules.cfa = (struct rule){ RULE_AT, REGISTER_SP, 0 };
-	return rules;
 }
 
 static bool is_trampoline(const struct follow *follow, uint32_t number)
@@ -335,14 +113,14 @@ static bool is_trampoline(const struct follow *follow, uint32_t number)
 
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
  * before.  In the call that the trampoline makes the pc stands behind its last byte. */
-static int rules_tell(const struct follow *follow, const struct rules_listener *listener)
+static int report_rules(const struct follow *follow, const struct rules_listener *listener)
 {
 	static const struct rules signal = { .kind = RULES_SIGNAL };
 	uint32_t behind = 0; /* the last trampoline */
 	int r = 0;
 
 	for (uint32_t i = 0; !r && i < follow->count; i++) {
-		uint64_t address = follow->piece->address + (uint64_t)i * WORD;
+		uint64_t address = follow->piece->address + (uint64_t)i * INSTRUCTION_BYTES;
 		struct rules rules = follow_rules(follow, i);
 
 		if (is_trampoline(follow, i)) {
@@ -358,10 +136,11 @@ static int rules_tell(const struct follow *follow, const struct rules_listener *
 
 static bool is_all_padding(const struct object_part *piece)
 {
-	const struct follow all = { .piece = piece, .count = (uint32_t)(piece->size / WORD) };
+	const struct follow all = { .piece = piece,
+				    .count = (uint32_t)(piece->size / INSTRUCTION_BYTES) };
 
 	for (uint32_t i = 0; i < all.count; i++)
-		if (!is_padding(follow_word(&all, i)))
+		if (!code_is_padding(follow_word(&all, i)))
 			return false;
 	return true;
 }
@@ -378,11 +157,11 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	if (r < 0)
 		return r;
 	find_ways(&follow);
-	return rules_tell(&follow, listener);
+	return report_rules(&follow, listener);
 }
 
 const struct code_reader code_of_aarch64 = {
-	.step = WORD,
+	.step = INSTRUCTION_BYTES,
 	.read_step = frame_step_aarch64,
 	.find_begins = begins_find,
 	.read = read_code,

@@ -6,21 +6,9 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/aarch64/begins.h"
-#include "host/unwind/arch/aarch64/entered.h"
 #include "host/unwind/arch/aarch64/follow.h"
 
 #define TRAMPOLINE_MAX 32u /* instructions to its jump */
-
-static bool is_jump_to_register(uint32_t word)
-{
-	return (word & 0xfffffc1f) == 0xd61f0000;
-}
-
-static bool is_return(uint32_t word)
-{
-	return word == 0xd65f03c0;
-}
 
 /* The jump, with the frame made; follow->count: not found. */
 static uint32_t find_jump(const struct follow *follow)
@@ -30,7 +18,7 @@ static uint32_t find_jump(const struct follow *follow)
 
 		if (follow->visits[i] == VISIT_NEVER || !state->is_known)
 			break;
-		if (is_jump_to_register(follow_word(follow, i)))
+		if (instruction_jumps_to_register(follow_word(follow, i)))
 			return state->lr_saved != NOT_SAVED && !state->is_sp_lost ? i
 										  : follow->count;
 	}
@@ -45,21 +33,17 @@ static int add_rows(struct follow *follow, uint32_t jump, struct rows *rows)
 	uint32_t end = jump + 1;
 	int r = 0;
 
-	while (end < follow->count && !is_return(follow_word(follow, end)))
+	while (end < follow->count && !instruction_returns(follow_word(follow, end)))
 		end++;
 	follow_arrive(follow, jump + 1, &made);
 	follow_run(follow);
 	for (uint32_t i = 0; !r && i < MIN(end + 1, follow->count); i++) {
 		struct rules own = follow_rules(follow, i);
 
-		r = rows_add_rules(rows, i * WORD, own.kind == RULES_NONE ? &rules : &own);
+		r = rows_add_rules(rows, i * INSTRUCTION_BYTES,
+				   own.kind == RULES_NONE ? &rules : &own);
 	}
-	return r ? r : rows_add_rules(rows, (end + 1) * WORD, &rules);
-}
-
-static void follow_close_at_scope_end(struct follow *follow)
-{
-	follow_close(follow);
+	return r ? r : rows_add_rules(rows, (end + 1) * INSTRUCTION_BYTES, &rules);
 }
 
 int entered_add_rows(const struct object_part *piece, struct rows *rows)

@@ -6,6 +6,11 @@
 #include "host/unwind/arch/aarch64/instruction.h"
 #include "host/unwind/arch/code.h"
 
+#define CALL_KERNEL  0xd4000001u /* svc #0 */
+#define RT_SIGRETURN 0xd2801168u /* mov x8, #139 */
+#define EXIT         0xd2800ba8u /* mov x8, #93: of a thread */
+#define EXIT_GROUP   0xd2800bc8u /* mov x8, #94 */
+
 enum visit {
 	VISIT_NEVER,
 	VISIT_DONE,
@@ -22,7 +27,7 @@ struct follow {
 	uint32_t *waiting;
 	uint32_t waiting_count;
 	uint64_t *helper_steps; /* remaining steps through helpers (keeps.c) */
-	/* For a guess (guess.c); what was known before stays. */
+	/* For a guess; what was known before stays. */
 	bool is_guess;
 	bool is_wrong; /* it is disproved */
 	uint32_t *tried;
@@ -35,6 +40,11 @@ int follow_open(struct follow *ret, const struct object_part *piece,
 		const struct code_begins *begins) MUST_CHECK;
 void follow_close(struct follow *follow);
 
+static inline void follow_close_at_scope_end(struct follow *follow)
+{
+	follow_close(follow);
+}
+
 /* An instruction by its number; 0 behind the last one. */
 uint32_t follow_word(const struct follow *follow, uint64_t number);
 /* A function begins there. */
@@ -43,6 +53,24 @@ void follow_begin(struct follow *follow, uint64_t number);
 void follow_arrive(struct follow *follow, uint64_t number, const struct frame_state *state);
 /* Follows all control flow from there. */
 void follow_run(struct follow *follow);
+/* Follows a function whose beginning shows by its first instruction only, by no name and no call;
+ * drops it when it returns with another sp, or meets what is known with another frame. */
+void follow_guess(struct follow *follow, uint32_t number);
 /* By x29 where that is the frame's: a caller need not know its sp then, and its callee may have
  * changed that.  RULES_NONE: no control flow leads there. */
 struct rules follow_rules(const struct follow *follow, uint32_t number);
+
+/* Fills the space between functions. */
+bool code_is_padding(uint32_t word);
+/* Assembly keeps its return address in a register that calls may change, across calls of its own
+ * helpers: whether the function at this instruction calls no other and never writes to the
+ * register. A piece has a limited number of steps for all queries: false after the last one. */
+bool function_keeps(const struct follow *follow, uint64_t number, unsigned kept);
+
+bool begins_has(const struct code_begins *begins, uint64_t address);
+bool begins_has_name(const struct code_begins *begins, uint64_t address);
+
+/* Members of code_of_aarch64, each in a file of its own. */
+int entered_add_rows(const struct object_part *piece, struct rows *rows) MUST_CHECK;
+void held_mark(const struct object_part *code, uint32_t pc, struct unwind_row *rows, size_t count);
+bool swap_read(const struct object_part *code, struct swap_code *ret);

@@ -7,13 +7,11 @@
 #include <string.h>
 
 #include "host/unwind/arch/aarch64/instruction.h"
-#include "host/unwind/arch/aarch64/transfer.h"
 
-#define WORD_BYTES 4u
-#define FP         29u
-#define LR         30u
-#define SP         31u
-#define FP_FAR     (1 << 24) /* further from sp than what an instruction adds */
+#define FP     29u
+#define LR     30u
+#define SP     31u
+#define FP_FAR (1 << 24) /* further from sp than what an instruction adds */
 
 /* Most instructions neither write to one of the three, nor load or store by one, nor branch. */
 static bool is_of_frame(uint32_t word)
@@ -81,12 +79,6 @@ static const enum step_flow flows[] = {
 	[FLOW_CALL] = STEP_CALL, [FLOW_END] = STEP_STOP,
 };
 
-/* br: to another function, or to a case of this one. */
-static bool is_jump_by_register(uint32_t word)
-{
-	return (word & 0xfffffc1f) == 0xd61f0000;
-}
-
 static void step_flow(uint32_t word, struct frame_step *ret)
 {
 	int64_t offset;
@@ -96,7 +88,7 @@ static void step_flow(uint32_t word, struct frame_step *ret)
 	ret->target = offset ? offset : STEP_TARGET_UNKNOWN;
 	if (instruction_returns(word))
 		ret->flow = STEP_RETURN;
-	else if (is_jump_by_register(word))
+	else if (instruction_jumps_to_register(word))
 		ret->flow = STEP_JUMP;
 }
 
@@ -105,10 +97,10 @@ int frame_step_aarch64(struct frame_step *ret, const unsigned char *bytes, size_
 	struct transfer transfer;
 	uint32_t word;
 
-	if (room < WORD_BYTES)
+	if (room < INSTRUCTION_BYTES)
 		return -EBADMSG;
 	memcpy(&word, bytes, sizeof(word));
-	*ret = (struct frame_step){ .size = WORD_BYTES, .target = STEP_TARGET_UNKNOWN };
+	*ret = (struct frame_step){ .size = INSTRUCTION_BYTES, .target = STEP_TARGET_UNKNOWN };
 	if (!is_of_frame(word))
 		return 0;
 	step_flow(word, ret);

@@ -3,12 +3,9 @@
  * frame's record, and code without rules leads to its caller by that pointer alone.  A function
  * counts as one that keeps x29 when nothing else in it writes there.
  */
-#include "host/unwind/arch/aarch64/held.h"
+#include "host/unwind/arch/aarch64/follow.h"
 
 #include <string.h>
-
-#include "host/unwind/arch/aarch64/begins.h"
-#include "host/unwind/arch/aarch64/instruction.h"
 
 #define FP        29u
 #define SLOT_SIZE 8
@@ -39,7 +36,7 @@ static int find_record(const struct object_part *code, uint32_t pc, const struct
 	size_t row = 0;
 	int record = 0;
 
-	for (uint64_t at = 0; code->size - at >= WORD; at += WORD) {
+	for (uint64_t at = 0; code->size - at >= INSTRUCTION_BYTES; at += INSTRUCTION_BYTES) {
 		int32_t distance;
 		uint32_t word;
 

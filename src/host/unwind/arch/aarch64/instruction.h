@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#define INSTRUCTION_BYTES 4u
+
 /* The contents of x29 and x30. */
 enum held {
 	HELD_CALLER, /* the caller's value, so for x30: the return address */
@@ -52,6 +54,8 @@ enum flow instruction_flow(uint32_t word, int64_t *ret_offset);
 
 /* ret, and that of a signed address. */
 bool instruction_returns(uint32_t word);
+/* br: to another function, or to a case of this one. */
+bool instruction_jumps_to_register(uint32_t word);
 /* adrp x16, or the instruction before it in a stub of the linker: only stubs begin so. */
 bool instruction_begins_stub(uint32_t word, uint32_t next);
 /* An instruction that is only at the beginning of functions. */
@@ -62,3 +66,28 @@ bool instruction_makes_room(uint32_t word);
 bool instruction_sets_fp(uint32_t word, int32_t *ret);
 /* It writes to x29, and does not load it from the stack. */
 bool instruction_changes_fp(uint32_t word);
+
+#define TRANSFER_NONE 31u /* the second register where there is only one */
+
+/* A load or store of one or two registers. */
+struct transfer {
+	unsigned base, first, second; /* second: TRANSFER_NONE if there is only one */
+	unsigned size;                /* of each */
+	int32_t offset;               /* of the access, from the base's value before */
+	int32_t change;               /* of the base */
+	bool is_load, is_vector;
+	bool is_general; /* of whole X registers */
+};
+
+static inline unsigned word_bits(uint32_t word, unsigned low, unsigned count)
+{
+	return word >> low & ((1u << count) - 1);
+}
+
+static inline int32_t word_signed(uint32_t word, unsigned low, unsigned count)
+{
+	return (int32_t)(word << (32 - low - count)) >> (32 - count);
+}
+
+/* False: another instruction, or one whose offset is in a register. */
+bool transfer_read(uint32_t word, struct transfer *ret);

@@ -2,9 +2,7 @@
  * Reads a helper from its beginning to its last return.  It may jump to another one and return from
  * there, but it must neither call nor jump to an address in a register.
  */
-#include "host/unwind/arch/aarch64/keeps.h"
-
-#include "host/unwind/arch/aarch64/begins.h"
+#include "host/unwind/arch/aarch64/follow.h"
 
 #define STEPS_MAX 4096u
 
@@ -47,7 +45,8 @@ bool function_keeps(const struct follow *follow, uint64_t number, unsigned kept)
 		uint32_t word = follow_word(follow, self.at);
 		int64_t offset;
 		enum flow flow = instruction_flow(word, &offset);
-		uint64_t target = (uint64_t)((int64_t)self.at + offset / (int64_t)WORD);
+		uint64_t target =
+			(uint64_t)((int64_t)self.at + offset / (int64_t)INSTRUCTION_BYTES);
 
 		if (flow == FLOW_CALL || instruction_may_write(word, kept))
 			return false;

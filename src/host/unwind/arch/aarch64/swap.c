@@ -1,12 +1,21 @@
 /*
- * Follows the return address from one instruction to the next.  The code is foreign bytes.
+ * Decodes swapcontext() of glibc on aarch64:
+ *
+ *   stp  xzr, x30, [x0, #184]     the context's x0 and x1: a switch back returns to x1
+ *   adr  x30, back
+ *   ...                           the other registers
+ *   add  x2, x0, #40
+ *   mov  x0, #0                   rt_sigprocmask
+ *   ...
+ *   bl   setcontext
+ *   ...
+ *   back: mov x30, x1; ret
+ *
+ * The code is foreign bytes.
  */
-#include "host/unwind/arch/aarch64/swap.h"
+#include "host/unwind/arch/aarch64/follow.h"
 
 #include <string.h>
-
-#include "host/unwind/arch/aarch64/begins.h"
-#include "host/unwind/arch/aarch64/instruction.h"
 
 #define SIZE_MAX_BYTES 1024u
 #define BEGIN_WORDS    4u /* before the address is saved */
@@ -54,17 +63,17 @@ static unsigned restores_return(uint32_t word)
 
 static bool find_begin(const struct object_part *code, struct swap_code *ret)
 {
-	for (uint32_t at = 0; at < BEGIN_WORDS * WORD; at += WORD) {
+	for (uint32_t at = 0; at < BEGIN_WORDS * INSTRUCTION_BYTES; at += INSTRUCTION_BYTES) {
 		int32_t saved = saves_return(word_at(code, at));
-		int32_t back = returns_to(word_at(code, at + WORD));
+		int32_t back = returns_to(word_at(code, at + INSTRUCTION_BYTES));
 
 		if (!saved || back <= 0)
 			continue;
-		ret->saved[0].start = at + 2 * WORD;
+		ret->saved[0].start = at + 2 * INSTRUCTION_BYTES;
 		ret->saved[0].in = CONTEXT;
 		ret->saved[0].offset = saved;
-		ret->back = at + WORD + (uint32_t)back;
-		return ret->back % WORD == 0 && ret->back < code->size;
+		ret->back = at + INSTRUCTION_BYTES + (uint32_t)back;
+		return ret->back % INSTRUCTION_BYTES == 0 && ret->back < code->size;
 	}
 	return false;
 }
@@ -74,18 +83,18 @@ static bool find_call(const struct object_part *code, struct swap_code *ret)
 {
 	unsigned copy = CONTEXT;
 
-	for (uint32_t at = ret->saved[0].start; at < ret->back; at += WORD) {
+	for (uint32_t at = ret->saved[0].start; at < ret->back; at += INSTRUCTION_BYTES) {
 		uint32_t word = word_at(code, at);
 		int32_t offset = 0;
 		int64_t target;
 
 		if (instruction_flow(word, &target) == FLOW_CALL) {
-			ret->call = at + WORD - 1;
+			ret->call = at + INSTRUCTION_BYTES - 1;
 			return copy != CONTEXT;
 		}
 		if (copies_context(word, &offset) != CONTEXT) {
 			copy = copies_context(word, &offset);
-			ret->saved[1].start = at + WORD;
+			ret->saved[1].start = at + INSTRUCTION_BYTES;
 			ret->saved[1].in = copy;
 			ret->saved[1].offset = ret->saved[0].offset - offset;
 		} else if (copy != CONTEXT && instruction_may_write(word, copy)) {
@@ -100,8 +109,8 @@ static bool find_call(const struct object_part *code, struct swap_code *ret)
 static bool find_back(const struct object_part *code, struct swap_code *ret)
 {
 	for (uint32_t i = 0; i < BACK_WORDS; i++) {
-		ret->back_in = restores_return(word_at(code, ret->back + i * WORD));
-		ret->back_end = ret->back + (i + 1) * WORD;
+		ret->back_in = restores_return(word_at(code, ret->back + i * INSTRUCTION_BYTES));
+		ret->back_end = ret->back + (i + 1) * INSTRUCTION_BYTES;
 		if (ret->back_in < 31)
 			return ret->back_end < code->size;
 	}

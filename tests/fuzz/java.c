@@ -51,7 +51,7 @@ static void check_rows(const struct rows *rows, uint64_t size)
 	}
 }
 
-static void follow_code(const struct code_machine *machine, const uint8_t *bytes, size_t size)
+static void follow_code(java_rows_adder *add_rows, const uint8_t *bytes, size_t size)
 {
 	for (int kind = CODE_ROUTINES; kind <= CODE_UNKNOWN; kind++) {
 		const struct code code = { .kind = kind,
@@ -61,7 +61,7 @@ static void follow_code(const struct code_machine *machine, const uint8_t *bytes
 					   .frame_complete = (uint32_t)(size / 4) };
 		struct rows rows = { 0 };
 
-		must(!machine->add_rows(&rows, 0, &code));
+		must(!add_rows(&rows, 0, &code));
 		check_rows(&rows, size);
 		rows_done(&rows);
 	}
@@ -69,8 +69,8 @@ static void follow_code(const struct code_machine *machine, const uint8_t *bytes
 
 static void follow_both(const uint8_t *bytes, size_t size)
 {
-	follow_code(&code_machine_x86_64, bytes, size);
-	follow_code(&code_machine_aarch64, bytes, size);
+	follow_code(java_add_rows_x86_64, bytes, size);
+	follow_code(java_add_rows_aarch64, bytes, size);
 }
 
 static void read_blobs(const struct java_memory *memory, const struct java_layout *layout,
@@ -117,9 +117,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	}
 	count = java_heaps_read(heaps, &memory, &layout);
 	for (int i = 0; i < count; i++) {
-		layout.machine = &code_machine_x86_64;
+		layout.add_rows = java_add_rows_x86_64;
 		read_blobs(&memory, &layout, &heaps[i]);
-		layout.machine = &code_machine_aarch64;
+		layout.add_rows = java_add_rows_aarch64;
 		read_blobs(&memory, &layout, &heaps[i]);
 	}
 	return 0;

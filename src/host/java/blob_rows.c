@@ -71,7 +71,7 @@ static enum code_kind kind_of(const struct java_blob *blob, const struct java_me
 }
 
 static int add_part(struct blob_rows *self, const struct java_memory *memory,
-		    const struct code_machine *machine, const struct java_part *part,
+		    java_rows_adder *add_code, const struct java_part *part,
 		    const unsigned char *bytes)
 {
 	uint64_t offset = part->address + part->header - self->blob.code_begin;
@@ -83,7 +83,7 @@ static int add_part(struct blob_rows *self, const struct java_memory *memory,
 	read_name(description, memory, part->description);
 	if (strstr(description, ENTRY))
 		code.kind = CODE_ENTRY;
-	return machine->add_rows(&self->rows, (uint32_t)offset, &code);
+	return add_code(&self->rows, (uint32_t)offset, &code);
 }
 
 /* Each part separately: its initial state depends on its purpose. */
@@ -99,7 +99,7 @@ static int add_interpreter(struct blob_rows *self, const struct java_memory *mem
 	if (!r)
 		r = rows_add(&self->rows, 0, nothing);
 	for (size_t i = 0; !r && i < count; i++)
-		r = add_part(self, memory, layout->machine, &parts[i], bytes);
+		r = add_part(self, memory, layout->add_rows, &parts[i], bytes);
 	if (!r && count)
 		r = rows_add(&self->rows,
 			     (uint32_t)(parts[count - 1].address + parts[count - 1].size -
@@ -171,7 +171,7 @@ static int add_rows(struct blob_rows *self, struct blob_rows *before,
 	}
 	if (code.kind == CODE_INTERPRETER)
 		return add_interpreter(self, memory, layout, bytes);
-	return layout->machine->add_rows(&self->rows, 0, &code);
+	return layout->add_rows(&self->rows, 0, &code);
 }
 
 int blob_rows_make(struct blob_rows *self, struct blob_rows *before,

@@ -34,15 +34,7 @@ struct code {
 	size_t start_count;
 };
 
-/* How the code of one machine is followed. */
-struct code_machine {
-	unsigned elf_machine;
-	/* Rows from `pc` on for each byte of the code, and UNWIND_BAD where no rule is sure.
-	 * -ENOMEM. */
-	int (*add_rows)(struct rows *rows, uint32_t pc, const struct code *code);
-};
+/* Rows from `pc` on for each byte of the code, and UNWIND_BAD where no rule is sure.  -ENOMEM. */
+typedef int java_rows_adder(struct rows *rows, uint32_t pc, const struct code *code);
 
-extern const struct code_machine code_machine_x86_64, code_machine_aarch64;
-
-/* NULL: limpet does not support this machine. */
-const struct code_machine *code_machine_of(unsigned elf_machine);
+java_rows_adder java_add_rows_x86_64, java_add_rows_aarch64;

@@ -108,7 +108,8 @@ static int read_layout(struct java *self, uint64_t base, struct err *err)
 		if (elf_image_symbol(&image, java_symbol_names[i], &symbols[i]))
 			symbols[i] = 0;
 	r = java_layout_read(&self->layout, &memory.reader, symbols, err);
-	self->layout.machine = code_machine_of(ARCH_ELF_MACHINE);
+	self->layout.add_rows =
+		ARCH_ELF_MACHINE == EM_X86_64 ? java_add_rows_x86_64 : java_add_rows_aarch64;
 	return r;
 }
 

@@ -61,7 +61,7 @@ enum java_field {
 #define JAVA_STUBS_MAX 256
 
 struct java_layout {
-	const struct code_machine *machine; /* whose code it has; set by the caller that opens it */
+	java_rows_adder *add_rows; /* of its machine; set by the caller that opens it */
 	uint64_t fields[JAVA_FIELDS];
 	bool is_known[JAVA_FIELDS];
 	uint64_t stubs[JAVA_STUBS_MAX]; /* addresses of the variables that lead to stubs */

@@ -11,9 +11,9 @@
 #include <unistd.h>
 
 #include "host/process/foreign_file.h"
+#include "host/unwind/arch/code.h"
 #include "host/unwind/object.h"
 #include "host/unwind/rules/gopclntab.h"
-#include "host/unwind/rules/rules.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX
 #define SYMBOLS_MAX    ((uint64_t)16 << 20) /* of symbols that name the ends of stacks */

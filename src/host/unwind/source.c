@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "host/unwind/arch/code.h"
 #include "host/unwind/cache/fingerprint.h"
 #include "host/unwind/rules/stubs.h"
 #include "host/unwind/unpack.h"

@@ -77,3 +77,6 @@ struct code_reader {
 };
 
 extern const struct code_reader code_of_aarch64, code_of_x86_64;
+
+/* NULL: not supported. */
+const struct unwind_machine *unwind_machine_of(unsigned elf_machine);

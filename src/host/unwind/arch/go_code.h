@@ -17,7 +17,6 @@ struct go_call {
 };
 
 struct go_machine {
-	unsigned elf_machine;
 	uint64_t trampoline; /* the first bytes that signal handlers return to */
 	/* `frame`: the offset at which the table has a frame.  False: not a frame by Go's
 	 * compiler. */
@@ -31,4 +30,3 @@ struct go_machine {
 };
 
 extern const struct go_machine go_of_aarch64, go_of_x86_64;
-extern const struct go_machine *const go_machines[]; /* until NULL */

@@ -14,6 +14,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/unwind/arch/code.h"
 #include "host/unwind/arch/go_code.h"
 #include "host/unwind/rules/ends.h"
 #include "host/unwind/rules/go_text.h"
@@ -51,7 +52,6 @@ static const char *const injected[] = { "runtime.asyncPreempt", "runtime.sigpani
 
 struct function {
 	const struct go_code *code;
-	const struct go_machine *machine;
 	struct go_function facts;
 	struct go_part bytes;
 	struct rows *rows;
@@ -60,14 +60,6 @@ struct function {
 	bool is_injected;
 	unsigned pushed; /* by the signal handler that injected it */
 };
-
-static const struct go_machine *machine_of(const struct object *object)
-{
-	for (size_t i = 0; go_machines[i]; i++)
-		if (go_machines[i]->elf_machine == object->header.e_machine)
-			return go_machines[i];
-	return NULL;
-}
 
 static struct go_part code_of(const struct go_code *code, const struct go_function *facts)
 {
@@ -110,7 +102,7 @@ static uint64_t text_of(const struct object *object, uint64_t table)
 
 bool go_code_open(struct go_code *ret, const struct object *object)
 {
-	const struct go_machine *machine = machine_of(object);
+	const struct unwind_machine *machine = unwind_machine_of(object->header.e_machine);
 	struct go_function function;
 	struct object_part part;
 	struct go_part bytes;
@@ -118,12 +110,12 @@ bool go_code_open(struct go_code *ret, const struct object *object)
 	if (!machine || (object_section(object, ".gopclntab", &part) &&
 			 object_section(object, ".data.rel.ro.gopclntab", &part)))
 		return false;
-	*ret = (struct go_code){ .object = object };
+	*ret = (struct go_code){ .object = object, .machine = machine->go };
 	if (gopclntab_open(&ret->table, part.bytes, part.size, text_of(object, part.address)))
 		return false;
 	if (find_function(&ret->table, "runtime.systemstack", &function)) {
 		bytes = code_of(ret, &function);
-		ret->goroutine_at = machine->find_goroutine(&bytes);
+		ret->goroutine_at = ret->machine->find_goroutine(&bytes);
 	}
 	return true;
 }
@@ -137,8 +129,7 @@ static bool is_injected(const char *name)
 }
 
 /* Reads at most as many values as there is code: a table may be wrong. */
-static bool is_ours(const struct go_code *code, const struct go_machine *machine,
-		    const struct go_function *facts)
+static bool is_ours(const struct go_code *code, const struct go_function *facts)
 {
 	struct go_values frame = go_values_of(&code->table, facts, facts->frame_values);
 	const struct go_part bytes = code_of(code, facts);
@@ -149,14 +140,13 @@ static bool is_ours(const struct go_code *code, const struct go_machine *machine
 		return true;
 	while (go_values_next(&frame))
 		if (frame.value > 0)
-			return machine->read_prologue(&bytes, frame.start - facts->start,
-						      &prologue);
+			return code->machine->read_prologue(&bytes, frame.start - facts->start,
+							    &prologue);
 	return frame.has_begun;
 }
 
 int go_code_add(const struct go_code *code, struct frames *frames)
 {
-	const struct go_machine *machine = machine_of(code->object);
 	CLEANUP(free) struct frame_entry *own = NULL;
 	size_t count = 0, room = 0;
 	uint64_t reached = 0;
@@ -167,7 +157,7 @@ int go_code_add(const struct go_code *code, struct frames *frames)
 		if (!gopclntab_function(&code->table, i, &facts) || facts.start < reached)
 			continue;
 		reached = facts.end;
-		if (!is_ours(code, machine, &facts))
+		if (!is_ours(code, &facts))
 			continue;
 		if (make_room(&own, count, &room, sizeof(*own)))
 			return -ENOMEM;
@@ -302,8 +292,8 @@ static int add_by_fp(struct function *self)
 	const struct unwind_row row = { .cfa = (__u16)words,
 					.fp = (__s8)-words,
 					.kind = UNWIND_GO_FP };
-	uint64_t start = self->machine->find_switch(&self->bytes, 0);
-	uint64_t end = self->machine->find_switch(&self->bytes, start);
+	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
 
 	if (!start || !self->prologue.fp_saved || words >= INT8_MAX)
 		return 0;
@@ -315,8 +305,8 @@ static int add_gobuf(struct function *self, unsigned goroutine_at)
 	const struct unwind_row row = { .cfa = (__u16)(goroutine_at / WORD),
 					.fp = UNWIND_FP_SAME,
 					.kind = UNWIND_GO_GOBUF };
-	uint64_t start = self->machine->find_switch(&self->bytes, 0);
-	uint64_t end = self->machine->find_switch(&self->bytes, start);
+	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
 
 	if (!start)
 		return 0;
@@ -330,7 +320,7 @@ static int add_cgo(struct function *self)
 	struct go_call call = { 0 };
 	int r = 0;
 
-	while (!r && size <= UINT8_MAX && self->machine->find_call(&self->bytes, &call)) {
+	while (!r && size <= UINT8_MAX && self->code->machine->find_call(&self->bytes, &call)) {
 		const struct unwind_row row = { .cfa = (__u16)(call.kept / WORD | size << 8),
 						.fp = UNWIND_FP_SAME,
 						.kind = UNWIND_GO_CGO };
@@ -349,8 +339,8 @@ static int add_back(struct function *self)
 	const struct unwind_row row = { .cfa = (__u16)(largest_frame(self) / WORD + 1),
 					.fp = self->prologue.fp_saved ? -2 : UNWIND_FP_SAME,
 					.kind = UNWIND_GO_CALLED_BACK };
-	uint64_t start = self->machine->find_switch(&self->bytes, 0);
-	uint64_t end = self->machine->find_switch(&self->bytes, start);
+	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
 
 	if (!self->rows->machine->is_ra_pushed)
 		return 0;
@@ -365,7 +355,7 @@ static int add_end(struct function *self, const struct known_end *known)
 	uint64_t start = 0;
 
 	if (known->extent == END_SWITCHED)
-		start = self->machine->find_switch(&self->bytes, 0);
+		start = self->code->machine->find_switch(&self->bytes, 0);
 	return known->extent == END_SWITCHED && !start
 		       ? 0
 		       : add_row(self, self->facts.start + start, row);
@@ -389,8 +379,8 @@ static void read_prologue(struct function *self)
 	while (go_values_next(&frame)) {
 		if (frame.value <= 0)
 			continue;
-		if (!self->machine->read_prologue(&self->bytes, frame.start - self->facts.start,
-						  &self->prologue) &&
+		if (!self->code->machine->read_prologue(
+			    &self->bytes, frame.start - self->facts.start, &self->prologue) &&
 		    !is_injected(self->facts.name))
 			self->prologue = (struct go_prologue){ 0 };
 		return;
@@ -403,7 +393,7 @@ static bool is_trampoline(const struct function *self)
 
 	if (self->bytes.size >= sizeof(begin))
 		memcpy(&begin, self->bytes.bytes, sizeof(begin));
-	return begin == self->machine->trampoline;
+	return begin == self->code->machine->trampoline;
 }
 
 /* A handler returns to its first byte, and callers are looked up one byte before. */
@@ -449,12 +439,11 @@ int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first,
 {
 	struct function self = {
 		.code = code,
-		.machine = machine_of(code->object),
 		.rows = rows,
 		.first = first,
 	};
 
-	if (!self.machine || !gopclntab_function(&code->table, number, &self.facts))
+	if (!gopclntab_function(&code->table, number, &self.facts))
 		return 0;
 	self.bytes = code_of(code, &self.facts);
 	self.facts.end = self.facts.start + self.bytes.size;

@@ -21,6 +21,7 @@
 struct go_code {
 	struct gopclntab table;
 	const struct object *object;
+	const struct go_machine *machine;
 	unsigned goroutine_at; /* the goroutine's offset in a thread's record (m); 0: unknown */
 };
 

@@ -8,6 +8,7 @@
 #include "host/unwind/rules/frames.h"
 
 struct code_reader;
+struct go_machine;
 
 /* The DWARF numbers of a machine's registers. */
 struct unwind_machine {
@@ -15,10 +16,8 @@ struct unwind_machine {
 	unsigned sp, fp, ra, thrown;
 	bool is_ra_pushed;              /* a call pushes it: it is at CFA - 8 */
 	const struct code_reader *code; /* decodes its instructions */
+	const struct go_machine *go;    /* the same for functions of Go */
 };
-
-/* NULL: not supported. */
-const struct unwind_machine *unwind_machine_of(unsigned elf_machine);
 
 enum rule_kind {
 	RULE_SAME,    /* still in the register */

@@ -125,7 +125,7 @@ static struct rows rows_of(enum code_kind kind, const char *hex, uint32_t frame_
 	const struct code code = { kind, bytes.at, bytes.size, frame_size, frame_complete };
 	struct rows rows = { 0 };
 
-	assert_int_equal(code_machine_x86_64.add_rows(&rows, 0, &code), 0);
+	assert_int_equal(java_add_rows_x86_64(&rows, 0, &code), 0);
 	return rows;
 }
 
@@ -418,7 +418,7 @@ static void read_layout(struct image *image, struct java_layout *layout, int wan
 	for (unsigned i = 0; i < JAVA_SYMBOLS; i++)
 		symbols[i] = BASE + i * 8;
 	assert_int_equal(java_layout_read(layout, &memory, symbols, &err), wanted);
-	layout->machine = &code_machine_x86_64;
+	layout->add_rows = java_add_rows_x86_64;
 	if (wanted)
 		assert_true(err.what[0]);
 }

@@ -32,7 +32,7 @@ static void follow(enum code_kind kind, const uint32_t *words, size_t count, uin
 				   frame_complete };
 
 	rows_done(&rows);
-	assert_int_equal(code_machine_aarch64.add_rows(&rows, 0, &code), 0);
+	assert_int_equal(java_add_rows_aarch64(&rows, 0, &code), 0);
 }
 
 static const struct unwind_row *row_at(uint32_t pc)

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/unwind/arch/code.h"
 #include "host/unwind/rules/epilogues.h"
 
 #define PC    0x100u

@@ -3,6 +3,7 @@
  */
 #include "unit.h"
 
+#include "host/unwind/arch/code.h"
 #include "host/unwind/rules/pushed_numbers.h"
 
 #define PC   0x100u

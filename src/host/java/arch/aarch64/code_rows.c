@@ -329,7 +329,7 @@ static int scan_code(struct scan *scan, const struct object_part *piece)
 	return r;
 }
 
-static int add_rows(struct rows *rows, uint32_t pc, const struct code *code)
+int java_add_rows_aarch64(struct rows *rows, uint32_t pc, const struct code *code)
 {
 	CLEANUP(free) unsigned char *bytes = malloc(code->size + 1);
 	const struct object_part piece = { .bytes = bytes, .size = code->size };
@@ -342,5 +342,3 @@ static int add_rows(struct rows *rows, uint32_t pc, const struct code *code)
 	forget_restores(bytes, code->size);
 	return scan_code(&scan, &piece);
 }
-
-const struct code_machine code_machine_aarch64 = { EM_AARCH64, add_rows };

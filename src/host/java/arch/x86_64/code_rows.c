@@ -284,7 +284,7 @@ static int scan_code(struct scan *scan)
 	return scan_rest(scan, 0);
 }
 
-static int add_rows(struct rows *rows, uint32_t pc, const struct code *code)
+int java_add_rows_x86_64(struct rows *rows, uint32_t pc, const struct code *code)
 {
 	CLEANUP(free) struct scan *scan = calloc(1, sizeof(*scan));
 	CLEANUP(free) unsigned char *waiting = calloc(1, code->size + 1);
@@ -297,5 +297,3 @@ static int add_rows(struct rows *rows, uint32_t pc, const struct code *code)
 	scan->waiting = waiting;
 	return scan_code(scan);
 }
-
-const struct code_machine code_machine_x86_64 = { EM_X86_64, add_rows };

@@ -7,7 +7,6 @@
  */
 #include "host/unwind/arch/go_code.h"
 
-#include <elf.h>
 #include <string.h>
 
 #define INSTRUCTION_BYTES 4u
@@ -83,5 +82,5 @@ static unsigned find_goroutine(const struct go_part *code)
 	return largest;
 }
 
-const struct go_machine go_of_aarch64 = { EM_AARCH64,  TRAMPOLINE, read_prologue,
-					  find_switch, find_call,  find_goroutine };
+const struct go_machine go_of_aarch64 = { TRAMPOLINE, read_prologue, find_switch, find_call,
+					  find_goroutine };

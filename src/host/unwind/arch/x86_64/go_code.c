@@ -6,7 +6,6 @@
  */
 #include "host/unwind/arch/go_code.h"
 
-#include <elf.h>
 #include <string.h>
 
 #define TRAMPOLINE     0x0f0000000fc0c748u /* mov $15, %rax; syscall */
@@ -123,5 +122,5 @@ static unsigned find_goroutine(const struct go_part *code)
 	return largest;
 }
 
-const struct go_machine go_of_x86_64 = { EM_X86_64,   TRAMPOLINE, read_prologue,
-					 find_switch, find_call,  find_goroutine };
+const struct go_machine go_of_x86_64 = { TRAMPOLINE, read_prologue, find_switch, find_call,
+					 find_goroutine };

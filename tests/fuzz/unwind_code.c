@@ -6,9 +6,7 @@
 
 #include <string.h>
 
-#include "host/unwind/arch/code.h"
-#include "host/unwind/rules/epilogues.h"
-#include "host/unwind/rules/throwers.h"
+#include "host/unwind/mend/mend.h"
 #include "shared/base/macros.h"
 
 #define CODE  0x10000u

@@ -6,7 +6,7 @@
 
 #include <errno.h>
 
-#include "host/unwind/table.h"
+#include "host/unwind/tables/table.h"
 
 static void check_rows(const struct unwind_table *table)
 {

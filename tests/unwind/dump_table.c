@@ -9,7 +9,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
-#include "host/unwind/table.h"
+#include "host/unwind/tables/table.h"
 
 static const char *const kinds[UNWIND_KINDS] = {
 	[UNWIND_NONE] = "none",

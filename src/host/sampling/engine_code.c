@@ -10,7 +10,7 @@
 #include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/engine.h"
-#include "host/unwind/rules/luajit_rules.h"
+#include "host/unwind/mend/mend.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -22,10 +22,10 @@
 #include "host/core/pool.h"
 #include "host/core/room.h"
 #include "host/process/memory.h"
-#include "host/unwind/cache/cache.h"
-#include "host/unwind/image.h"
+#include "host/unwind/tables/cache.h"
+#include "host/unwind/tables/image.h"
 #include "host/unwind/module_file.h"
-#include "host/unwind/source.h"
+#include "host/unwind/tables/source.h"
 
 #define VDSO_SIZE_MAX ((size_t)64 << 10)
 #define DELETED       " (deleted)"

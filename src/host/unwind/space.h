@@ -6,7 +6,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/unwind/table.h"
+#include "host/unwind/tables/table.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "host/unwind/bytes.h"
-#include "host/unwind/object.h"
+#include "host/unwind/elf/bytes.h"
+#include "host/unwind/elf/object.h"
 
 /* What entries share (CIE). */
 struct frame_common {

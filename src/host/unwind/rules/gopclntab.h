@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "host/unwind/bytes.h"
+#include "host/unwind/elf/bytes.h"
 
 #include <stddef.h>
 

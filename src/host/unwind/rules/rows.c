@@ -322,6 +322,19 @@ int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules)
 	return r < 0 ? r : rows_add(rows, pc, row);
 }
 
+int rows_detach(struct rows *rows, size_t first, struct unwind_row **ret, size_t *ret_count)
+{
+	size_t count = rows->count - first;
+
+	*ret = malloc((count + 1) * sizeof(**ret));
+	if (!*ret)
+		return -ENOMEM;
+	memcpy(*ret, rows->items + first, count * sizeof(**ret));
+	*ret_count = count;
+	rows->count = first;
+	return 0;
+}
+
 void rows_done(struct rows *rows)
 {
 	free(rows->items);

@@ -29,4 +29,8 @@ bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row
 /* Adds such a row, with fp the caller's again. */
 int rows_add_with_fp(struct rows *rows, uint32_t pc, const struct unwind_row *row) MUST_CHECK;
 int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules) MUST_CHECK;
+/* Moves the rows from `first` on into an array, which the caller frees; one element may follow.
+ * -ENOMEM. */
+int rows_detach(struct rows *rows, size_t first, struct unwind_row **ret,
+		size_t *ret_count) MUST_CHECK;
 void rows_done(struct rows *rows);

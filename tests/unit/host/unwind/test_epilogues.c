@@ -7,8 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/unwind/arch/code.h"
-#include "host/unwind/rules/epilogues.h"
+#include "host/unwind/mend/mend.h"
 
 #define PC    0x100u
 #define SAME  UNWIND_FP_SAME

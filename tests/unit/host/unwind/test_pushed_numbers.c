@@ -3,8 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/unwind/arch/code.h"
-#include "host/unwind/rules/pushed_numbers.h"
+#include "host/unwind/mend/mend.h"
 
 #define PC   0x100u
 #define SAME UNWIND_FP_SAME

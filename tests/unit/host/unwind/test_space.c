@@ -16,7 +16,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/process/maps.h"
-#include "host/unwind/image.h"
+#include "host/unwind/tables/image.h"
 #include "host/unwind/modules.h"
 #include "host/unwind/space.h"
 

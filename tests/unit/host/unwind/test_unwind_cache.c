@@ -14,8 +14,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
-#include "host/unwind/cache/cache.h"
-#include "host/unwind/cache/cache_trim.h"
+#include "host/unwind/tables/cache.h"
+#include "host/unwind/tables/cache_trim.h"
 
 static const unsigned char build_id[20] = { 0xab, 1, 2, 3 };
 static char folder[] = "/tmp/limpet-test-cache-XXXXXX";

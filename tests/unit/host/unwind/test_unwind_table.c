@@ -14,7 +14,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/unwind/rules/frames.h"
-#include "host/unwind/table.h"
+#include "host/unwind/tables/table.h"
 
 static struct unwind_table *compile(const char *path)
 {

@@ -1,7 +1,7 @@
 /*
  * Reads numbers in DWARF's encodings.
  */
-#include "host/unwind/bytes.h"
+#include "host/unwind/elf/bytes.h"
 
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /*
  * Compiles the unwind table of a module, and looks addresses up.
  */
-#include "host/unwind/table.h"
+#include "host/unwind/tables/table.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -10,18 +10,13 @@
 
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/code.h"
-#include "host/unwind/rules/calls.h"
-#include "host/unwind/rules/ends.h"
-#include "host/unwind/rules/epilogues.h"
-#include "host/unwind/rules/gaps.h"
-#include "host/unwind/rules/go_rules.h"
-#include "host/unwind/rules/luajit_rules.h"
-#include "host/unwind/rules/pushed_numbers.h"
+#include "host/unwind/mend/mend.h"
+#include "host/unwind/tables/ends.h"
+#include "host/unwind/tables/gaps.h"
+#include "host/unwind/tables/go_rules.h"
 #include "host/unwind/rules/rows.h"
-#include "host/unwind/rules/stubs.h"
-#include "host/unwind/rules/swap_rules.h"
-#include "host/unwind/rules/throwers.h"
-#include "host/unwind/source.h"
+#include "host/unwind/tables/stubs.h"
+#include "host/unwind/tables/source.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
 static const struct unwind_row stack_ends = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };

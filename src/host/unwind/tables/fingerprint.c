@@ -1,7 +1,7 @@
 /*
  * Eight bytes a step: multiplies, then mixes the high bits into the low ones.
  */
-#include "host/unwind/cache/fingerprint.h"
+#include "host/unwind/tables/fingerprint.h"
 
 #include <string.h>
 

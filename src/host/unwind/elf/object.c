@@ -1,13 +1,13 @@
 /*
  * Finds sections, segments and the build id of an ELF file.
  */
-#include "host/unwind/object.h"
+#include "host/unwind/elf/object.h"
 
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/unwind/bytes.h"
+#include "host/unwind/elf/bytes.h"
 
 #define NOTE_NAME_SIZE 4 /* "GNU" and its zero */
 

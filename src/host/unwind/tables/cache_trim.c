@@ -2,7 +2,7 @@
  * Removes old files of the cache.  Other processes may do the same at once: a file that is gone is
  * skipped, and a mapped table stays valid.
  */
-#include "host/unwind/cache/cache_trim.h"
+#include "host/unwind/tables/cache_trim.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"

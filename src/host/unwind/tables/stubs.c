@@ -10,7 +10,7 @@
  * In a program that is linked statically there is no loader: stubs jump to functions of which the C
  * library has one for each kind of processor (memcpy), and no first one is there.
  */
-#include "host/unwind/rules/stubs.h"
+#include "host/unwind/tables/stubs.h"
 
 #include <errno.h>
 #include <string.h>

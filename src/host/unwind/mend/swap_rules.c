@@ -1,7 +1,7 @@
 /*
  * Makes rows from the instructions of swapcontext().  The file is foreign bytes.
  */
-#include "host/unwind/rules/swap_rules.h"
+#include "host/unwind/mend/mend.h"
 
 #include <string.h>
 

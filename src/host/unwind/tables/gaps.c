@@ -1,12 +1,12 @@
 /*
  * Finds the code between entries.
  */
-#include "host/unwind/rules/gaps.h"
+#include "host/unwind/tables/gaps.h"
 
 #include <errno.h>
 
 #include "host/core/room.h"
-#include "host/unwind/image.h"
+#include "host/unwind/tables/image.h"
 
 static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned step)
 {

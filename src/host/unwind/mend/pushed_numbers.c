@@ -1,15 +1,12 @@
 /*
  * Finds pairs that push a number and pop it, within one row: what that says of sp is true before
- * and behind them.  Host only.
+ * and behind them.
  */
-#include "host/unwind/rules/pushed_numbers.h"
+#include "host/unwind/mend/mend.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/code.h"
 
 #define BETWEEN_MAX 8u /* instructions */
 #define WORD        8
@@ -94,19 +91,17 @@ int pushed_numbers_mend(struct rows *rows, size_t first, const struct object_par
 			uint32_t pc)
 {
 	struct search search = { .reader = rows->machine->code, .code = code };
-	size_t count = rows->count - first, next = 0;
+	size_t count, next = 0;
 	CLEANUP(free) struct unwind_row *old = NULL;
 	struct pair pair = { 0 };
-	int r = 0;
+	int r;
 
 	if (!search.reader->find_number_push || code->size > CODE_PIECE_MAX ||
 	    !find_pair(&search, 0, &pair))
 		return 0;
-	old = calloc(count + 1, sizeof(*old));
-	if (!old)
-		return -ENOMEM;
-	memcpy(old, rows->items + first, count * sizeof(*old));
-	rows->count = first;
+	r = rows_detach(rows, first, &old, &count);
+	if (r)
+		return r;
 	do {
 		for (; !r && next < count && old[next].pc <= pc + pair.at; next++)
 			r = rows_add(rows, old[next].pc, old[next]);

@@ -6,7 +6,7 @@
  *   x86-64    CFA - 8   return address            aarch64   CFA - size      return address (at sp)
  *             CFA - 16  the caller's rbp                    CFA - size - 8  the caller's x29
  */
-#include "host/unwind/rules/go_rules.h"
+#include "host/unwind/tables/go_rules.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "host/core/room.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/arch/go_code.h"
-#include "host/unwind/rules/ends.h"
+#include "host/unwind/tables/ends.h"
 #include "host/unwind/rules/go_text.h"
 
 #define WORD 8

@@ -1,16 +1,14 @@
 /*
  * Goes back from each return, and from each row, until rows and instructions agree.
  */
-#include "host/unwind/rules/epilogues.h"
+#include "host/unwind/mend/mend.h"
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/unwind/arch/code.h"
-#include "host/unwind/rules/frame_undo.h"
+#include "host/unwind/mend/frame_undo.h"
 
 #define REMEMBERED 64u /* instructions: no prologue is longer */
 
@@ -222,24 +220,17 @@ static int mend_exit(struct mending *self, uint32_t at, const struct frame_step 
 	return r || !is_believed ? r : stretch_add(self, at, at + step->size, &begin);
 }
 
-/* clang's rules name saved registers after the prologue, and may delay them beyond it. */
-static int mend_early(struct mending *self, uint32_t at, const struct frame_step *step)
+/* At a row that makes a frame: it may be late.  At the `step` of a register that a row already says
+ * to be saved: clang's rules name saved registers after the prologue, and may delay them beyond
+ * it. */
+static int mend_late(struct mending *self, uint32_t at, const struct frame_step *step)
 {
 	struct frame_parts said;
 	bool is_believed = false;
 
-	return parts_at(self, at, &said) && frame_saves_late(step, &said)
+	return parts_at(self, at, &said) && (!step || frame_saves_late(step, &said))
 		       ? mend_back(self, said, &is_believed)
 		       : 0;
-}
-
-/* At a row that makes a frame: it may be late. */
-static int mend_row(struct mending *self, uint32_t at)
-{
-	struct frame_parts parts;
-	bool is_believed = false;
-
-	return parts_at(self, at, &parts) ? mend_back(self, parts, &is_believed) : 0;
 }
 
 /* gcc before 11 says so of a stack that it aligns already where fp is only about to point there: it
@@ -283,14 +274,14 @@ static int read_function(struct mending *self)
 		while (row + 1 < self->count && self->old[row + 1].pc < self->pc + at)
 			row++;
 		if (row + 1 < self->count && self->old[row + 1].pc == self->pc + at)
-			r = mend_row(self, at);
+			r = mend_late(self, at, /* step */ NULL);
 		if (!r && leaves_function(self, at, &step))
 			r = mend_exit(self, at, &step);
 		if (!r)
 			r = mend_unmade(self, at, &step);
 		step_remember(self, at, &step);
 		if (!r)
-			r = mend_early(self, at, &step);
+			r = mend_late(self, at, &step);
 		at += step.size;
 	}
 	return r;
@@ -342,33 +333,21 @@ static int rows_rebuild(struct mending *self, size_t first)
 	return r ? r : add_old(self, at, (uint32_t)self->code->size, /* has_fp */ false);
 }
 
-static int copy_rows(struct mending *self, const struct rows *rows, size_t first)
-{
-	bool is_shared = is_first_shared(rows, first, self->pc);
-	size_t count = rows->count - first;
-
-	self->old = calloc(count + 1, sizeof(*self->old));
-	if (!self->old)
-		return -ENOMEM;
-	if (is_shared) {
-		self->old[0] = rows->items[first - 1];
-		self->old[0].pc = self->pc;
-	}
-	memcpy(self->old + is_shared, rows->items + first, count * sizeof(*self->old));
-	self->count = count + is_shared;
-	return 0;
-}
-
 int epilogues_mend(struct rows *rows, size_t first, const struct object_part *code, uint32_t pc)
 {
 	CLEANUP(mending_done)
 	struct mending self = { .rows = rows, .machine = rows->machine, .code = code, .pc = pc };
+	bool is_shared = is_first_shared(rows, first, pc);
 	int r;
 
 	if (!needs_mending(rows, first, pc) || code->size > CODE_PIECE_MAX)
 		return 0;
-	r = copy_rows(&self, rows, first);
-	if (!r)
-		r = read_function(&self);
+	r = rows_detach(rows, first - is_shared, &self.old, &self.count);
+	if (r)
+		return r;
+	rows->count += self.count; /* they stay unless a stretch is wrong */
+	if (is_shared)
+		self.old[0].pc = pc;
+	r = read_function(&self);
 	return r || !self.stretch_count ? r : rows_rebuild(&self, first);
 }

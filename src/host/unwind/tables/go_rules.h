@@ -14,7 +14,7 @@
  */
 #pragma once
 
-#include "host/unwind/object.h"
+#include "host/unwind/elf/object.h"
 #include "host/unwind/rules/gopclntab.h"
 #include "host/unwind/rules/rows.h"
 

@@ -1,7 +1,7 @@
 /*
  * Uncompresses sections.
  */
-#include "host/unwind/unpack.h"
+#include "host/unwind/elf/unpack.h"
 
 #include <endian.h>
 #include <errno.h>

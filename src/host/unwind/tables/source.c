@@ -1,15 +1,15 @@
 /*
  * Finds the parts that an unwind table is made from.
  */
-#include "host/unwind/source.h"
+#include "host/unwind/tables/source.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 #include "host/unwind/arch/code.h"
-#include "host/unwind/cache/fingerprint.h"
-#include "host/unwind/rules/stubs.h"
-#include "host/unwind/unpack.h"
+#include "host/unwind/tables/fingerprint.h"
+#include "host/unwind/tables/stubs.h"
+#include "host/unwind/elf/unpack.h"
 
 static void find_parts(const struct object *object, struct unwind_source *ret)
 {

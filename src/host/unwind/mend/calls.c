@@ -5,11 +5,9 @@
  * that.  Callers are looked up at the last byte of their call, where a thread can only stand during
  * it.
  */
-#include "host/unwind/rules/calls.h"
+#include "host/unwind/mend/mend.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "host/core/cleanup.h"
 
@@ -59,29 +57,20 @@ static int add_stretch(const struct stretch *self)
 	return r;
 }
 
-static bool has_any(const struct rows *rows, size_t first)
-{
-	for (size_t i = first; i < rows->count; i++)
-		if (special_of(rows, &rows->items[i]))
-			return true;
-	return false;
-}
-
 int calls_add_rows(struct rows *rows, size_t first, const struct object *object,
 		   const struct object_part *code, uint32_t pc)
 {
-	size_t count = rows->count - first;
 	CLEANUP(free) struct unwind_row *old = NULL;
 	struct stretch stretch = { .rows = rows, .object = object, .code = code, .pc = pc };
-	int r = 0;
+	bool has_any = false;
+	size_t count;
+	int r;
 
-	if (!rows->machine->code->find_saving_call || !has_any(rows, first))
+	for (size_t i = first; i < rows->count; i++)
+		has_any |= special_of(rows, &rows->items[i]) != NULL;
+	if (!rows->machine->code->find_saving_call || !has_any)
 		return 0;
-	old = calloc(count, sizeof(*old));
-	if (!old)
-		return -ENOMEM;
-	memcpy(old, rows->items + first, count * sizeof(*old));
-	rows->count = first;
+	r = rows_detach(rows, first, &old, &count);
 	for (size_t i = 0; !r && i < count; i++) {
 		stretch.row = old[i];
 		stretch.end = i + 1 < count ? old[i + 1].pc : pc + (uint32_t)code->size;

@@ -1,14 +1,12 @@
 /*
  * Finds where a function jumps away with a computed stack pointer, and its last calls before.
  */
-#include "host/unwind/rules/throwers.h"
+#include "host/unwind/mend/mend.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/code.h"
 
 /* The function that installs the registers, and a hook for debuggers after it. */
 #define CALLS 2u
@@ -17,14 +15,6 @@
 struct installing {
 	uint32_t at, end;
 };
-
-static bool has_mark(const struct rows *rows, size_t first)
-{
-	for (size_t i = first; i < rows->count; i++)
-		if (rows->items[i].kind & UNWIND_THROWS)
-			return true;
-	return false;
-}
 
 static bool is_exit(const struct frame_step *step)
 {
@@ -80,20 +70,19 @@ static int add_pieces(struct rows *rows, const struct unwind_row *row, uint32_t 
 int throwers_narrow(struct rows *rows, size_t first, const struct object_part *code, uint32_t pc)
 {
 	CLEANUP(free) struct unwind_row *old = NULL;
-	size_t count = rows->count - first;
 	struct installing installing;
-	int r = 0;
+	bool has_mark = false;
+	size_t count;
+	int r;
 
-	if (!has_mark(rows, first) || code->size > CODE_PIECE_MAX ||
+	for (size_t i = first; i < rows->count; i++)
+		has_mark |= rows->items[i].kind & UNWIND_THROWS;
+	if (!has_mark || code->size > CODE_PIECE_MAX ||
 	    !find_installing(rows->machine->code, code, &installing))
 		return 0;
-	old = malloc(count * sizeof(*old));
-	if (!old)
-		return -ENOMEM;
-	memcpy(old, rows->items + first, count * sizeof(*old));
+	r = rows_detach(rows, first, &old, &count);
 	installing.at += pc;
 	installing.end += pc;
-	rows->count = first;
 	for (size_t i = 0; !r && i < count; i++)
 		r = add_pieces(rows, &old[i],
 			       i + 1 < count ? old[i + 1].pc : pc + (uint32_t)code->size,

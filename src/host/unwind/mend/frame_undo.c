@@ -1,7 +1,7 @@
 /*
  * Undoes the effect of one instruction on a frame.
  */
-#include "host/unwind/rules/frame_undo.h"
+#include "host/unwind/mend/frame_undo.h"
 
 #include <errno.h>
 

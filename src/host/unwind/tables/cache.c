@@ -2,7 +2,7 @@
  * Keeps unwind tables on disk.  Files appear complete, by rename; they are mapped, and never
  * changed in place.
  */
-#include "host/unwind/cache/cache.h"
+#include "host/unwind/tables/cache.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
-#include "host/unwind/cache/cache_trim.h"
-#include "host/unwind/cache/fingerprint.h"
+#include "host/unwind/tables/cache_trim.h"
+#include "host/unwind/tables/fingerprint.h"
 
 #define MAGIC        0x646e69776e75706cu /* "lpunwind" */
 #define VERSION      36u                 /* of this file's layout and of the meaning of rows */

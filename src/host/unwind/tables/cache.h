@@ -6,8 +6,8 @@
  */
 #pragma once
 
-#include "host/unwind/source.h"
-#include "host/unwind/table.h"
+#include "host/unwind/tables/source.h"
+#include "host/unwind/tables/table.h"
 
 /* NULL: there is none that fits. */
 struct unwind_table *unwind_cache_load(const unsigned char *build_id, unsigned build_id_size,

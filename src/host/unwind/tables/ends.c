@@ -1,13 +1,13 @@
 /*
  * Finds the ends of stacks.
  */
-#include "host/unwind/rules/ends.h"
+#include "host/unwind/tables/ends.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/unwind/rules/context_ends.h"
+#include "host/unwind/tables/context_ends.h"
 
 /* For a _start without rules (that of large models is long); up to the next entry at most. */
 #define ENTRY_SIZE 96u

@@ -1,7 +1,7 @@
 /*
  * Finds glibc's __start_context (x86-64) and __startcontext (aarch64).
  */
-#include "host/unwind/rules/context_ends.h"
+#include "host/unwind/tables/context_ends.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/unwind/object.h"
+#include "host/unwind/elf/object.h"
 
 #define UNPACKED_MAX ((uint64_t)256 << 20)
 

@@ -5,7 +5,7 @@
 
 #include "host/core/err.h"
 #include "host/unwind/rules/frames.h"
-#include "host/unwind/rules/go_rules.h"
+#include "host/unwind/tables/go_rules.h"
 #include "host/unwind/rules/rules.h"
 
 struct unwind_source {

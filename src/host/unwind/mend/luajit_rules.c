@@ -3,7 +3,7 @@
  * compiled function has from its first byte on.  Its own subroutines push a return address below
  * that frame, which the entry does not cover.  The file is foreign bytes.
  */
-#include "host/unwind/rules/luajit_rules.h"
+#include "host/unwind/mend/mend.h"
 
 #include "shared/unwind/luajit.h"
 

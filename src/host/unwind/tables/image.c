@@ -2,7 +2,7 @@
  * Loads the needed parts of an ELF object.  A file is read, not mapped: one truncated meanwhile
  * would end limpet by SIGBUS.
  */
-#include "host/unwind/image.h"
+#include "host/unwind/tables/image.h"
 
 #include <errno.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 
 #include "host/process/foreign_file.h"
 #include "host/unwind/arch/code.h"
-#include "host/unwind/object.h"
+#include "host/unwind/elf/object.h"
 #include "host/unwind/rules/gopclntab.h"
 
 #define SIZE_LIMIT     FOREIGN_FILE_MAX

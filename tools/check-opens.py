@@ -43,8 +43,7 @@ KNOWN = {
     "symbols/debuginfod.c": "/dev/null",
     "symbols/text_symbols.c": "/proc/kallsyms",
     "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",
-    "unwind/cache/cache.c": "the cache of our user; never followed",
-    "unwind/cache/cache_trim.c": "the same folder",
+    "unwind/tables/cache.c": "the cache of our user; never followed",
 }
 
 

@@ -261,20 +261,15 @@ static void drop_touched(struct frames *frames, const struct frame_entry *others
 	frames->count = kept;
 }
 
-static int entries_append(struct frames *frames, const struct frame_entry *entries, size_t count,
-			  uint32_t first_common)
+int frames_append(struct frames *frames, const struct frame_entry *entries, size_t count)
 {
-	int r = 0;
-
-	for (size_t i = 0; !r && i < count; i++) {
-		r = make_room(&frames->entries, frames->count, &frames->room,
-			      sizeof(*frames->entries));
-		if (r)
-			break;
-		frames->entries[frames->count] = entries[i];
-		frames->entries[frames->count++].common += first_common;
+	for (size_t i = 0; i < count; i++) {
+		if (make_room(&frames->entries, frames->count, &frames->room,
+			      sizeof(*frames->entries)) < 0)
+			return -ENOMEM;
+		frames->entries[frames->count++] = entries[i];
 	}
-	return r;
+	return 0;
 }
 
 int frames_merge(struct frames *frames, struct frames *other)
@@ -283,6 +278,8 @@ int frames_merge(struct frames *frames, struct frames *other)
 	int r = 0;
 
 	drop_touched(other, frames->entries, frames->count);
+	for (size_t i = 0; i < other->count; i++)
+		other->entries[i].common += first;
 	for (size_t i = 0; !r && i < other->common_count; i++) {
 		r = make_room(&frames->commons, frames->common_count, &frames->common_room,
 			      sizeof(*frames->commons));
@@ -290,7 +287,7 @@ int frames_merge(struct frames *frames, struct frames *other)
 			frames->commons[frames->common_count++] = other->commons[i];
 	}
 	if (!r)
-		r = entries_append(frames, other->entries, other->count, first);
+		r = frames_append(frames, other->entries, other->count);
 	frames->broken += other->broken;
 	frames_sort(frames);
 	return r;
@@ -301,9 +298,17 @@ int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t 
 	int r;
 
 	drop_touched(frames, own, count);
-	r = entries_append(frames, own, count, 0);
+	r = frames_append(frames, own, count);
 	frames_sort(frames);
 	return r;
+}
+
+bool frames_cover(const struct frames *frames, uint64_t address)
+{
+	for (size_t i = 0; i < frames->count; i++)
+		if (address >= frames->entries[i].start && address < frames->entries[i].end)
+			return true;
+	return false;
 }
 
 bool frames_are_compilers(const struct frames *frames, uint64_t code_size)

@@ -52,11 +52,16 @@ int frames_read(struct frames *ret, const struct object_part *part,
 		enum frames_section section) MUST_CHECK;
 /* Moves entries from another section for code that has none yet.  -ENOMEM. */
 int frames_merge(struct frames *frames, struct frames *other) MUST_CHECK;
+/* Adds entries behind the others: frames_sort() must follow.  -ENOMEM. */
+int frames_append(struct frames *frames, const struct frame_entry *entries,
+		  size_t count) MUST_CHECK;
 /* Adds entries, which ascend, in place of all that overlap one of them.  -ENOMEM. */
 int frames_add_own(struct frames *frames, const struct frame_entry *own, size_t count) MUST_CHECK;
 /* Whether compilers wrote rules for their code in `code_size` bytes of code: entries cover more
  * than an eighth of it.  Assembly may be the rest: x265 has its assembly three times. */
 bool frames_are_compilers(const struct frames *frames, uint64_t code_size);
+/* Whether an entry contains the address. */
+bool frames_cover(const struct frames *frames, uint64_t address);
 /* Entries ascend, with distinct addresses. */
 void frames_sort(struct frames *frames);
 void frames_done(struct frames *frames);

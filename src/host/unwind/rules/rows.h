@@ -21,6 +21,12 @@ struct rows {
 /* From `pc` on; drops rows of later addresses, and a row equal to the one before.  -ENOMEM;
  * -EOVERFLOW over UNWIND_ROWS_MAX. */
 int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row) MUST_CHECK;
+/* Adds a row that says nothing but its kind. */
+static inline int rows_add_kind(struct rows *rows, uint32_t pc, unsigned kind)
+{
+	return rows_add(rows, pc, (struct unwind_row){ .kind = (__u8)kind, .fp = UNWIND_FP_SAME });
+}
+
 /* Adds an exact rule.  UNWIND_BAD where there are too many. */
 int rows_add_special(struct rows *rows, uint32_t pc,
 		     const struct unwind_special *special) MUST_CHECK;

@@ -1,19 +1,32 @@
 /*
- * Finds the ends of stacks.
+ * Known ends of stacks: only a walk that reaches one is complete.
+ *
+ *   what                                              how it is known
+ *   the outermost frame by its unwind rule            ra is undefined there: UNWIND_END of rows.c;
+ *   (_start, clone and start_thread of glibc)         or it is set to 0 by instructions (aarch64)
+ *   the entry point of a file (_start)                e_entry of its header
+ *   the stack on which the kernel began the program   a caller of 0, and sp is where its arguments
+ *   (musl on aarch64 jumps from _start)               lie: start_stack of its memory
+ *   a thread's first function without rules (musl)    the code behind the call ends the thread:
+ *                                                     THREAD_END of shared/arch/signal_frame.h
+ *   a coroutine's base                                its name: known_ends[], or, in glibc, its
+ *                                                     instructions: shapes[]
+ *   a goroutine's base, a thread of Go's scheduler    its name: known_ends[]
  */
-#include "host/unwind/tables/ends.h"
+#include "host/unwind/tables/entries.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/unwind/tables/context_ends.h"
 
 /* For a _start without rules (that of large models is long); up to the next entry at most. */
 #define ENTRY_SIZE 96u
 #define ENDS_MAX   64u /* by name, in one file */
 /* Up to two instructions, a hlt (x86-64), and the byte before, where the call would be. */
-#define TAIL_SIZE 10u
+#define TAIL_SIZE  10u
+#define MARK_SIZE  4u /* of an instruction that may be first: a landing pad */
+#define SHAPE_SIZE 26u
 
 static const struct known_end known_ends[] = {
 	/* Boost.Context: a coroutine's function returns to the last instructions, which exit. */
@@ -42,20 +55,88 @@ const struct known_end *known_end_find(const char *name)
 	return NULL;
 }
 
-static bool is_covered(const struct frames *frames, uint64_t address)
+struct code_shape {
+	unsigned machine, size;
+	unsigned char bytes[SHAPE_SIZE], mask[SHAPE_SIZE];
+};
+
+#define ANY  0x00
+#define SAME 0xff
+
+static const struct code_shape shapes[] = {
+	/* mov %rbx, %rsp; mov (%rsp), %rdi; test %rdi, %rdi; je 1f; call setcontext;
+	 * mov %rax, %rdi; 1: call exit; hlt */
+	{
+		.machine = EM_X86_64,
+		.size = 26,
+		.bytes = { 0x48, 0x89, 0xdc, 0x48, 0x8b, 0x3c, 0x24, 0x48, 0x85,
+			   0xff, 0x74, 0x08, 0xe8, 0,    0,    0,    0,    0x48,
+			   0x89, 0xc7, 0xe8, 0,    0,    0,    0,    0xf4 },
+		.mask = { SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME, SAME,
+			  SAME, SAME, SAME, SAME, ANY,  ANY,  ANY,  ANY,  SAME,
+			  SAME, SAME, SAME, ANY,  ANY,  ANY,  ANY,  SAME },
+	},
+	/* mov x0, x19; cbnz x0, setcontext; b exit */
+	{
+		.machine = EM_AARCH64,
+		.size = 12,
+		.bytes = { 0xe0, 0x03, 0x13, 0xaa, 0, 0, 0, 0xb5, 0, 0, 0, 0x14 },
+		.mask = { SAME, SAME, SAME, SAME, 0x1f, ANY, ANY, SAME, ANY, ANY, ANY, 0xfc },
+	},
+};
+
+static const unsigned char marks[][MARK_SIZE] = {
+	{ 0xf3, 0x0f, 0x1e, 0xfa }, /* endbr64 */
+	{ 0x5f, 0x24, 0x03, 0xd5 }, /* bti c */
+	{ 0x1f, 0x20, 0x03, 0xd5 }, /* nop, in its place */
+};
+
+static bool is_mark(const unsigned char *bytes)
 {
-	for (size_t i = 0; i < frames->count; i++)
-		if (address >= frames->entries[i].start && address < frames->entries[i].end)
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (!memcmp(bytes, marks[i], MARK_SIZE))
 			return true;
 	return false;
 }
 
-static uint64_t next_start(const struct frames *frames, uint64_t address, uint64_t limit)
+static bool has_shape(const unsigned char *bytes, const struct code_shape *shape)
 {
-	for (size_t i = 0; i < frames->count; i++)
-		if (frames->entries[i].start > address)
-			limit = MIN(limit, frames->entries[i].start);
-	return limit;
+	for (unsigned i = 0; i < shape->size; i++)
+		if ((bytes[i] & shape->mask[i]) != shape->bytes[i])
+			return false;
+	return true;
+}
+
+/* True when the entry covers exactly this code. */
+static bool is_context_end(const struct frame_entry *entry, const struct object *object,
+			   const struct code_shape *shape)
+{
+	uint64_t size = entry->end - entry->start;
+	bool is_marked = size == shape->size + MARK_SIZE;
+	struct object_part code;
+
+	if (entry->kind != ENTRY_PROGRAM || (!is_marked && size != shape->size) ||
+	    object_at(object, entry->start, &code) < 0 || code.size < size)
+		return false;
+	return is_marked ? is_mark(code.bytes) && has_shape(code.bytes + MARK_SIZE, shape)
+			 : has_shape(code.bytes, shape);
+}
+
+/* Makes one entry an end; its call is looked up at the byte before its beginning, which is
+ * included. */
+static void context_end_mark(struct frame_entry *entry)
+{
+	entry->kind = ENTRY_END;
+	entry->start -= entry->start > 0;
+}
+
+void context_ends_mark(struct frames *frames, const struct object *object)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(shapes); i++)
+		for (size_t j = 0;
+		     shapes[i].machine == object->header.e_machine && j < frames->count; j++)
+			if (is_context_end(&frames->entries[j], object, &shapes[i]))
+				context_end_mark(&frames->entries[j]);
 }
 
 static int add_entry_point(struct frames *frames, const struct object *object)
@@ -63,9 +144,12 @@ static int add_entry_point(struct frames *frames, const struct object *object)
 	uint64_t start = object->header.e_entry;
 	struct frame_entry entry = { .start = start, .kind = ENTRY_END };
 
-	if (!start || start > UINT64_MAX - ENTRY_SIZE || is_covered(frames, start))
+	if (!start || start > UINT64_MAX - ENTRY_SIZE || frames_cover(frames, start))
 		return 0;
-	entry.end = next_start(frames, start, start + ENTRY_SIZE);
+	entry.end = start + ENTRY_SIZE;
+	for (size_t i = 0; i < frames->count; i++)
+		if (frames->entries[i].start > start)
+			entry.end = MIN(entry.end, frames->entries[i].start);
 	return frames_add_own(frames, &entry, 1);
 }
 
@@ -78,14 +162,6 @@ static const char *name_of(const struct object_part *names, const Elf64_Sym *sym
 		       : "";
 }
 
-static int mark_returned(struct frames *frames, uint64_t start)
-{
-	for (size_t i = 0; i < frames->count; i++)
-		if (frames->entries[i].start == start)
-			context_end_mark(&frames->entries[i]);
-	return 1;
-}
-
 /* 1 if it is an end, else 0. */
 static int add_symbol(struct frames *frames, const Elf64_Sym *symbol, const char *name)
 {
@@ -96,8 +172,12 @@ static int add_symbol(struct frames *frames, const Elf64_Sym *symbol, const char
 
 	if (!known || known->extent == END_SWITCHED || entry.end <= entry.start)
 		return 0;
-	if (known->extent == END_RETURNED)
-		return mark_returned(frames, symbol->st_value);
+	if (known->extent == END_RETURNED) {
+		for (size_t i = 0; i < frames->count; i++)
+			if (frames->entries[i].start == symbol->st_value)
+				context_end_mark(&frames->entries[i]);
+		return 1;
+	}
 	if (known->extent == END_TAIL)
 		entry.start = MAX(entry.start, entry.end - MIN(entry.end, TAIL_SIZE));
 	return frames_add_own(frames, &entry, 1) ? -ENOMEM : 1;

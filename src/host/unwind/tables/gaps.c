@@ -1,11 +1,8 @@
 /*
  * Finds the code between entries.
  */
-#include "host/unwind/tables/gaps.h"
+#include "host/unwind/tables/entries.h"
 
-#include <errno.h>
-
-#include "host/core/room.h"
 #include "host/unwind/tables/image.h"
 
 static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned step)
@@ -13,11 +10,8 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned
 	start = ALIGN_UP(start, step);
 	if (end <= start || end - start < step)
 		return 0;
-	if (make_room(&frames->entries, frames->count, &frames->room, sizeof(*frames->entries)) < 0)
-		return -ENOMEM;
-	frames->entries[frames->count++] =
-		(struct frame_entry){ .start = start, .end = end, .kind = ENTRY_GAP };
-	return 0;
+	return frames_append(
+		frames, &(struct frame_entry){ .start = start, .end = end, .kind = ENTRY_GAP }, 1);
 }
 
 /* A signal handler's thread stands behind the trampoline while it is in its system call. */

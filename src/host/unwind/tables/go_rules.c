@@ -16,8 +16,8 @@
 #include "host/core/room.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/arch/go_code.h"
-#include "host/unwind/tables/ends.h"
 #include "host/unwind/rules/go_text.h"
+#include "host/unwind/tables/entries.h"
 
 #define WORD 8
 #define PAGE 4096 /* far more than is added to a size */

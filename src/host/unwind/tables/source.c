@@ -5,11 +5,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "host/unwind/arch/code.h"
-#include "host/unwind/tables/fingerprint.h"
-#include "host/unwind/tables/stubs.h"
 #include "host/unwind/elf/unpack.h"
+#include "host/unwind/tables/entries.h"
 
 static void find_parts(const struct object *object, struct unwind_source *ret)
 {
@@ -45,6 +45,29 @@ void unwind_source_close(struct unwind_source *source)
 {
 	free(source->unpacked);
 	source->unpacked = NULL;
+}
+
+/* Eight bytes a step: multiplies, then mixes the high bits into the low ones. */
+static uint64_t word_mix(uint64_t so_far, uint64_t word)
+{
+	so_far = (so_far ^ word) * 0xff51afd7ed558ccdu;
+	return so_far ^ so_far >> 32;
+}
+
+uint64_t fingerprint(uint64_t so_far, const void *bytes, size_t size)
+{
+	const unsigned char *at = bytes;
+	uint64_t word;
+
+	so_far = word_mix(so_far, size);
+	for (; size >= sizeof(word); size -= sizeof(word), at += sizeof(word)) {
+		memcpy(&word, at, sizeof(word));
+		so_far = word_mix(so_far, word);
+	}
+	word = 0;
+	if (size)
+		memcpy(&word, at, size);
+	return word_mix(so_far, word);
 }
 
 uint64_t unwind_source_fingerprint(const struct unwind_source *source)

@@ -5,8 +5,8 @@
 
 #include "host/core/err.h"
 #include "host/unwind/rules/frames.h"
-#include "host/unwind/tables/go_rules.h"
 #include "host/unwind/rules/rules.h"
+#include "host/unwind/tables/go_rules.h"
 
 struct unwind_source {
 	const struct unwind_machine *machine;
@@ -27,6 +27,11 @@ int unwind_source_open(struct unwind_source *ret, const void *bytes, size_t size
 		       struct err *err) MUST_CHECK;
 void unwind_source_close(struct unwind_source *source);
 
+#define FINGERPRINT_BEGIN 0x9e3779b97f4a7c15u
+
+/* A 64-bit hash that detects another or torn file, not a forged one.  Continues from the
+ * fingerprint of the bytes before, FINGERPRINT_BEGIN at first. */
+uint64_t fingerprint(uint64_t so_far, const void *bytes, size_t size);
 /* Equal for the same section and code: anything that changes a file's table changes the number,
  * too, even that its sections are not known (an image in memory). */
 uint64_t unwind_source_fingerprint(const struct unwind_source *source);

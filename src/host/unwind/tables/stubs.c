@@ -10,7 +10,7 @@
  * In a program that is linked statically there is no loader: stubs jump to functions of which the C
  * library has one for each kind of processor (memcpy), and no first one is there.
  */
-#include "host/unwind/tables/stubs.h"
+#include "host/unwind/tables/entries.h"
 
 #include <errno.h>
 #include <string.h>
@@ -74,26 +74,9 @@ struct object_part stubs_find(const struct object *object)
 	return (struct object_part){ 0 };
 }
 
-static bool is_covered(const struct frames *frames, uint64_t address)
-{
-	for (size_t i = 0; i < frames->count && frames->entries[i].start <= address; i++)
-		if (address < frames->entries[i].end)
-			return true;
-	return false;
-}
-
 static struct dwarf_bytes program_of(const unsigned char *bytes, size_t size)
 {
 	return (struct dwarf_bytes){ .at = bytes, .end = bytes + size };
-}
-
-static void entry_insert(struct frames *frames, struct frame_entry entry)
-{
-	size_t at = frames->count++;
-
-	for (; at > 0 && frames->entries[at - 1].start > entry.start; at--)
-		frames->entries[at] = frames->entries[at - 1];
-	frames->entries[at] = entry;
 }
 
 int stubs_add(struct frames *frames, const struct object_part *stubs)
@@ -104,14 +87,14 @@ int stubs_add(struct frames *frames, const struct object_part *stubs)
 		.common = (uint32_t)frames->common_count,
 	};
 	bool is_lazy = stubs->size && has_first(stubs);
+	int r;
 
 	if (!stubs->size || entry.end < entry.start ||
-	    is_covered(frames, entry.start + (is_lazy ? STUB : 0)))
+	    frames_cover(frames, entry.start + (is_lazy ? STUB : 0)))
 		return 0;
 	entry.program = program_of(entry_program, is_lazy ? sizeof(entry_program) : 0);
 	if (make_room(&frames->commons, frames->common_count, &frames->common_room,
-		      sizeof(*frames->commons)) < 0 ||
-	    make_room(&frames->entries, frames->count, &frames->room, sizeof(entry)) < 0)
+		      sizeof(*frames->commons)) < 0)
 		return -ENOMEM;
 	frames->commons[frames->common_count++] = (struct frame_common){
 		.offset = NO_OFFSET,
@@ -121,6 +104,7 @@ int stubs_add(struct frames *frames, const struct object_part *stubs)
 		.return_register = RA_REGISTER,
 		.program = program_of(common_program, sizeof(common_program)),
 	};
-	entry_insert(frames, entry);
-	return 0;
+	r = frames_append(frames, &entry, 1);
+	frames_sort(frames);
+	return r;
 }

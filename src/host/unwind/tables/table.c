@@ -11,15 +11,12 @@
 #include "host/core/cleanup.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/mend/mend.h"
-#include "host/unwind/tables/ends.h"
-#include "host/unwind/tables/gaps.h"
-#include "host/unwind/tables/go_rules.h"
 #include "host/unwind/rules/rows.h"
-#include "host/unwind/tables/stubs.h"
+#include "host/unwind/tables/entries.h"
+#include "host/unwind/tables/go_rules.h"
 #include "host/unwind/tables/source.h"
 
 static const struct unwind_row nothing_known = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
-static const struct unwind_row stack_ends = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };
 
 struct compilation {
 	const struct unwind_source *source;
@@ -41,7 +38,7 @@ static void compilation_done_at_scope_end(struct compilation *work)
 	rows_done(&work->rows);
 }
 
-static int hear_rules(void *context, uint64_t address, const struct rules *rules)
+static int add_rules(void *context, uint64_t address, const struct rules *rules)
 {
 	struct compilation *work = context;
 	uint32_t pc = (uint32_t)(address - work->first);
@@ -49,25 +46,10 @@ static int hear_rules(void *context, uint64_t address, const struct rules *rules
 	if (address >= work->entry_end)
 		return 0;
 	if (rules->kind == RULES_NONE)
-		return rows_add(&work->rows, pc, nothing_known);
+		return rows_add_kind(&work->rows, pc, UNWIND_NONE);
 	if (work->is_signal || rules->kind == RULES_SIGNAL)
-		return rows_add(&work->rows, pc,
-				(struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
+		return rows_add_kind(&work->rows, pc, UNWIND_SIGNAL);
 	return rows_add_rules(&work->rows, pc, rules);
-}
-
-static int compile_end(struct compilation *work, const struct frame_entry *entry,
-		       const struct rules_listener *listener)
-{
-	(void)listener;
-	return rows_add(&work->rows, (uint32_t)(entry->start - work->first), stack_ends);
-}
-
-static int compile_go(struct compilation *work, const struct frame_entry *entry,
-		      const struct rules_listener *listener)
-{
-	(void)listener;
-	return go_code_compile(&work->source->go, entry->common, work->first, &work->rows);
 }
 
 static bool find_code(const struct compilation *work, const struct frame_entry *entry,
@@ -77,17 +59,6 @@ static bool find_code(const struct compilation *work, const struct frame_entry *
 		return false;
 	ret->size = MIN(ret->size, entry->end - entry->start);
 	return true;
-}
-
-static int compile_gap(struct compilation *work, const struct frame_entry *entry,
-		       const struct rules_listener *listener)
-{
-	struct object_part piece;
-
-	work->is_signal = false;
-	if (!find_code(work, entry, &piece))
-		return 0;
-	return work->source->machine->code->read(&piece, &work->begins, listener);
 }
 
 static int compile_program(struct compilation *work, const struct frame_entry *entry,
@@ -119,13 +90,28 @@ static int compile_program(struct compilation *work, const struct frame_entry *e
 	return r || !work->has_swap ? r : swap_rules_add(&work->rows, &code, pc);
 }
 
-static int (*const compilers[])(struct compilation *work, const struct frame_entry *entry,
-				const struct rules_listener *listener) = {
-	[ENTRY_PROGRAM] = compile_program,
-	[ENTRY_GAP] = compile_gap,
-	[ENTRY_END] = compile_end,
-	[ENTRY_GO] = compile_go,
-};
+static int compile_kind(struct compilation *work, const struct frame_entry *entry)
+{
+	const struct rules_listener listener = { add_rules, work };
+	struct object_part piece;
+
+	switch (entry->kind) {
+	case ENTRY_PROGRAM:
+		return compile_program(work, entry, &listener);
+	case ENTRY_GAP:
+		work->is_signal = false;
+		if (!find_code(work, entry, &piece))
+			return 0;
+		return work->source->machine->code->read(&piece, &work->begins, &listener);
+	case ENTRY_END:
+		return rows_add_kind(&work->rows, (uint32_t)(entry->start - work->first),
+				     UNWIND_END);
+	case ENTRY_GO:
+		return go_code_compile(&work->source->go, entry->common, work->first, &work->rows);
+	default:
+		return 0;
+	}
+}
 
 /* The last row holds on in the padding behind such code; a gap with other code has its own
  * entry. */
@@ -141,21 +127,13 @@ static bool holds_on(const struct compilation *work, const struct frame_entry *e
 /* An invalid program is not used at all. */
 static int compile_entry(struct compilation *work, const struct frame_entry *entry)
 {
-	const struct rules_listener listener = { hear_rules, work };
-	const struct unwind_row bad = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
-	int r;
+	int r = compile_kind(work, entry);
 
-	r = compilers[entry->kind](work, entry, &listener);
 	if (r == -EBADMSG)
-		r = rows_add(&work->rows, (uint32_t)(entry->start - work->first), bad);
+		r = rows_add_kind(&work->rows, (uint32_t)(entry->start - work->first), UNWIND_BAD);
 	if (r < 0 || holds_on(work, entry))
 		return r;
-	return rows_add(&work->rows, (uint32_t)(work->entry_end - work->first), nothing_known);
-}
-
-static bool is_in_code(const struct compilation *work, const struct frame_entry *entry)
-{
-	return entry->start >= work->first && entry->end <= work->end;
+	return rows_add_kind(&work->rows, (uint32_t)(work->entry_end - work->first), UNWIND_NONE);
 }
 
 /* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
@@ -169,12 +147,12 @@ static bool reaches_on(const struct frames *frames, const struct frame_entry *en
 static int compile_entries(struct compilation *work)
 {
 	const struct frames *frames = &work->frames;
-	int r = rows_add(&work->rows, 0, nothing_known);
+	int r = rows_add_kind(&work->rows, 0, UNWIND_NONE);
 
 	for (size_t i = 0; !r && i < frames->count; i++) {
 		const struct frame_entry *entry = &frames->entries[i];
 
-		if (!is_in_code(work, entry))
+		if (entry->start < work->first || entry->end > work->end)
 			continue;
 		work->entry_end = entry->end + reaches_on(frames, entry);
 		if (i + 1 < frames->count)
@@ -216,24 +194,20 @@ static struct unwind_table *lay_out(uint64_t first, const struct rows *from)
 	return table;
 }
 
-static void fill_index(const struct unwind_table *table, uint32_t *pages)
+int unwind_table_lay_out(struct unwind_table **ret, uint64_t first, const struct rows *rows)
 {
-	uint32_t row = 0;
+	struct unwind_table *table = lay_out(first, rows);
+	uint32_t *pages = table ? (uint32_t *)(uintptr_t)table->pages : NULL, row = 0;
 
+	*ret = table;
+	if (!table)
+		return -ENOMEM;
 	for (uint32_t page = 0; page < table->page_count; page++) {
 		while (row + 1 < table->row_count &&
 		       table->rows[row + 1].pc <= page << UNWIND_PAGE_BITS)
 			row++;
 		pages[page] = row;
 	}
-}
-
-int unwind_table_lay_out(struct unwind_table **ret, uint64_t first, const struct rows *rows)
-{
-	*ret = lay_out(first, rows);
-	if (!*ret)
-		return -ENOMEM;
-	fill_index(*ret, (uint32_t *)(uintptr_t)(*ret)->pages);
 	return 0;
 }
 

@@ -6,7 +6,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "host/unwind/tables/context_ends.h"
+#include "host/unwind/tables/entries.h"
 
 #define CODE     0x1000u /* its address */
 #define CODE_AT  256u    /* in the file */

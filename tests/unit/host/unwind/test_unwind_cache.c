@@ -15,7 +15,6 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/unwind/tables/cache.h"
-#include "host/unwind/tables/cache_trim.h"
 
 static const unsigned char build_id[20] = { 0xab, 1, 2, 3 };
 static char folder[] = "/tmp/limpet-test-cache-XXXXXX";

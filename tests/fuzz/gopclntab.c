@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#include "host/unwind/rules/go_text.h"
+#include "host/unwind/rules/gopclntab.h"
 
 #define LOOKED_AT 256u
 

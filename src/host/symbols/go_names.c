@@ -6,13 +6,10 @@
 #include <gelf.h>
 #include <string.h>
 
-#include "host/unwind/rules/go_text.h"
-
 #define INLINED_MAX 64u
 
 /* Sections that may have the program's module data, which lead to everything else. */
 static const char *const descriptions[] = { GO_DESCRIPTION, ".noptrdata", ".data" };
-static const char *const tables[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 
 static uint64_t word_at(const struct elf_part *part, uint64_t at)
 {
@@ -46,40 +43,25 @@ static uint64_t find_trees(const struct go_names *names, uint64_t table)
 	return found;
 }
 
-static struct go_part section_of(Elf *elf, const char *name, uint64_t *ret_at)
+static bool find_section(const void *elf, const char *name, struct go_part *ret, uint64_t *ret_at)
 {
 	struct elf_part part;
 
-	if (!elf_section_part(elf, name, &part))
-		return (struct go_part){ 0 };
+	if (!elf_section_part((Elf *)(uintptr_t)elf, name, &part))
+		return false;
+	*ret = (struct go_part){ part.bytes, part.size };
 	*ret_at = part.address;
-	return (struct go_part){ part.bytes, part.size };
-}
-
-static uint64_t text_of(Elf *elf, uint64_t table)
-{
-	struct go_places places = { .table = table };
-	uint64_t at;
-
-	places.description = section_of(elf, GO_DESCRIPTION, &places.description_at);
-	places.relocations = section_of(elf, ".rela.dyn", &at);
-	if (!places.relocations.size)
-		places.relocations = section_of(elf, ".rela", &at);
-	return go_text_start(&places);
+	return true;
 }
 
 bool go_names_open(struct go_names *ret, Elf *elf)
 {
-	struct elf_part part = { 0 };
+	uint64_t at;
 
 	*ret = (struct go_names){ .elf = elf };
-	for (size_t i = 0; !part.size && i < ARRAY_SIZE(tables); i++)
-		if (!elf_section_part(elf, tables[i], &part))
-			part.size = 0;
-	if (!part.size ||
-	    gopclntab_open(&ret->table, part.bytes, part.size, text_of(elf, part.address)))
+	if (!gopclntab_open_in(&ret->table, find_section, elf, &at))
 		return false;
-	ret->trees = find_trees(ret, part.address);
+	ret->trees = find_trees(ret, at);
 	return true;
 }
 

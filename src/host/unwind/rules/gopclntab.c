@@ -7,6 +7,7 @@
  */
 #include "host/unwind/rules/gopclntab.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <string.h>
 
@@ -253,4 +254,70 @@ bool gopclntab_inlined(const struct gopclntab *table, const struct go_function *
 unsigned gopclntab_trees_at(const struct gopclntab *table)
 {
 	return table->layout->trees_at;
+}
+
+static bool find_relocated(const struct go_part *relocations, uint64_t place, uint64_t *ret)
+{
+	Elf64_Rela relocation;
+
+	for (uint64_t at = 0; relocations->size - at >= sizeof(relocation);
+	     at += sizeof(relocation)) {
+		memcpy(&relocation, relocations->bytes + at, sizeof(relocation));
+		if (relocation.r_offset != place)
+			continue;
+		*ret = (uint64_t)relocation.r_addend;
+		return true;
+	}
+	return false;
+}
+
+/* Linkers need not write a word that a relocation sets. */
+static uint64_t read_description(const struct go_places *places, uint64_t at)
+{
+	const struct go_part *description = &places->description;
+	uint64_t address = 0;
+
+	if (at > description->size || sizeof(address) > description->size - at)
+		return 0;
+	if (!find_relocated(&places->relocations, places->description_at + at, &address))
+		memcpy(&address, description->bytes + at, sizeof(address));
+	return address;
+}
+
+uint64_t go_text_start(const struct go_places *places)
+{
+	uint64_t start;
+
+	if (find_relocated(&places->relocations, places->table + GO_TEXT_START_AT, &start))
+		return start;
+	return read_description(places, 0) == places->table
+		       ? read_description(places, GO_DESCRIPTION_TEXT)
+		       : 0;
+}
+
+static struct go_part section_of(go_section_finder *find, const void *file, const char *name,
+				 uint64_t *ret_at)
+{
+	struct go_part part;
+
+	return find(file, name, &part, ret_at) ? part : (struct go_part){ 0 };
+}
+
+bool gopclntab_open_in(struct gopclntab *ret, go_section_finder *find, const void *file,
+		       uint64_t *ret_at)
+{
+	struct go_places places = { 0 };
+	struct go_part part = section_of(find, file, ".gopclntab", ret_at);
+	uint64_t at;
+
+	if (!part.size)
+		part = section_of(find, file, ".data.rel.ro.gopclntab", ret_at);
+	if (!part.size)
+		return false;
+	places.table = *ret_at;
+	places.description = section_of(find, file, GO_DESCRIPTION, &places.description_at);
+	places.relocations = section_of(find, file, ".rela.dyn", &at);
+	if (!places.relocations.size)
+		places.relocations = section_of(find, file, ".rela", &at);
+	return !gopclntab_open(ret, part.bytes, part.size, go_text_start(&places));
 }

@@ -48,10 +48,31 @@ struct go_function {
 	uint8_t flags;        /* enum go_flag */
 };
 
-/* Bytes of the table.  `text_start` (go_text.h) is used where the table has none.  -EBADMSG: not
+/* Bytes of the table.  `text_start` is used where the table has none.  -EBADMSG: not
  * such a table, of an unknown layout, or the beginning of its code is not known. */
 int gopclntab_open(struct gopclntab *ret, const unsigned char *bytes, uint64_t size,
 		   uint64_t text_start) MUST_CHECK;
+
+/* Where the code of a Go program begins, which the offsets of its functions count from, if the
+ * table's own header has no address.  Before Go 1.26 that is relocated code: the linker's
+ * relocation has the address.  From Go 1.26 on the program's module data (.go.module) has it. */
+struct go_places {
+	uint64_t table;             /* the table's address */
+	struct go_part description; /* empty: there is none */
+	uint64_t description_at;    /* its address */
+	struct go_part relocations; /* Elf64_Rela; empty: there are none */
+};
+
+/* 0: not known. */
+uint64_t go_text_start(const struct go_places *places);
+
+/* A section of an ELF file; false: it has none of that name. */
+typedef bool go_section_finder(const void *file, const char *name, struct go_part *ret,
+			       uint64_t *ret_at);
+/* Opens the table of a file, and says where it is in memory.  False: there is none that is known.
+ */
+bool gopclntab_open_in(struct gopclntab *ret, go_section_finder *find, const void *file,
+		       uint64_t *ret_at);
 
 /* False: its entry is invalid. */
 bool gopclntab_function(const struct gopclntab *table, uint64_t number, struct go_function *ret);

@@ -16,14 +16,13 @@
 #include "host/core/room.h"
 #include "host/unwind/arch/code.h"
 #include "host/unwind/arch/go_code.h"
-#include "host/unwind/rules/go_text.h"
 #include "host/unwind/tables/entries.h"
 
 #define WORD 8
 #define PAGE 4096 /* far more than is added to a size */
 
 enum go_switch {
-	SWITCH_NONE,  /* sp is its frame's, despite its flags */
+	SWITCH_NONE,  /* none is known by its name */
 	SWITCH_GOBUF, /* after it has written sp */
 	SWITCH_LOST,  /* the same, with an unknown target */
 	SWITCH_CGO,   /* at its calls */
@@ -78,40 +77,29 @@ static bool find_function(const struct gopclntab *table, const char *name, struc
 	return false;
 }
 
-static struct go_part section_of(const struct object *object, const char *name, uint64_t *ret_at)
+static bool find_section(const void *object, const char *name, struct go_part *ret,
+			 uint64_t *ret_at)
 {
 	struct object_part part;
 
 	if (object_section(object, name, &part))
-		return (struct go_part){ 0 };
+		return false;
+	*ret = (struct go_part){ part.bytes, part.size };
 	*ret_at = part.address;
-	return (struct go_part){ part.bytes, part.size };
-}
-
-static uint64_t text_of(const struct object *object, uint64_t table)
-{
-	struct go_places places = { .table = table };
-	uint64_t at;
-
-	places.description = section_of(object, GO_DESCRIPTION, &places.description_at);
-	places.relocations = section_of(object, ".rela.dyn", &at);
-	if (!places.relocations.size)
-		places.relocations = section_of(object, ".rela", &at);
-	return go_text_start(&places);
+	return true;
 }
 
 bool go_code_open(struct go_code *ret, const struct object *object)
 {
 	const struct unwind_machine *machine = unwind_machine_of(object->header.e_machine);
 	struct go_function function;
-	struct object_part part;
 	struct go_part bytes;
+	uint64_t at;
 
-	if (!machine || (object_section(object, ".gopclntab", &part) &&
-			 object_section(object, ".data.rel.ro.gopclntab", &part)))
+	if (!machine)
 		return false;
 	*ret = (struct go_code){ .object = object, .machine = machine->go };
-	if (gopclntab_open(&ret->table, part.bytes, part.size, text_of(object, part.address)))
+	if (!gopclntab_open_in(&ret->table, find_section, object, &at))
 		return false;
 	if (find_function(&ret->table, "runtime.systemstack", &function)) {
 		bytes = code_of(ret, &function);
@@ -174,10 +162,9 @@ static int add_row(struct function *self, uint64_t address, struct unwind_row ro
 	return rows_add(self->rows, (uint32_t)(address - self->first), row);
 }
 
-static int add_bad(struct function *self, uint64_t address)
+static int add_kind(struct function *self, uint64_t address, unsigned kind)
 {
-	return add_row(self, address,
-		       (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME });
+	return rows_add_kind(self->rows, (uint32_t)(address - self->first), kind);
 }
 
 /* Frames too large for a row. */
@@ -226,7 +213,7 @@ static int add_linked(struct function *self, uint64_t address, int64_t size, boo
 		return add_row(self, address, row);
 	}
 	if (words >= INT8_MAX && self->pushed)
-		return add_bad(self, address);
+		return add_kind(self, address, UNWIND_BAD);
 	if (words >= INT8_MAX)
 		return add_large(self, address, size, has_fp);
 	row.fp = (__s8)(has_fp ? -words - 1 : -words);
@@ -237,16 +224,20 @@ static int add_linked(struct function *self, uint64_t address, int64_t size, boo
 static int add_frame(struct function *self, uint64_t address, int64_t size, bool has_fp)
 {
 	if (size < 0 || size % WORD || size > INT32_MAX - PAGE)
-		return add_bad(self, address);
+		return add_kind(self, address, UNWIND_BAD);
 	return (self->rows->machine->is_ra_pushed ? add_pushed : add_linked)(self, address, size,
 									     has_fp && size);
+}
+
+static struct go_values frames_of(const struct function *self)
+{
+	return go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
 }
 
 /* For all code from this address on. */
 static int add_frames(struct function *self, uint64_t from)
 {
-	struct go_values frame =
-		go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
+	struct go_values frame = frames_of(self);
 	uint64_t saved = self->facts.start + self->prologue.fp_saved;
 	int r = 0;
 
@@ -265,8 +256,7 @@ static int add_frames(struct function *self, uint64_t from)
 
 static int64_t largest_frame(const struct function *self)
 {
-	struct go_values frame =
-		go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
+	struct go_values frame = frames_of(self);
 	int64_t largest = 0;
 
 	while (go_values_next(&frame))
@@ -284,7 +274,16 @@ static int add_piece(struct function *self, uint64_t start, uint64_t end, struct
 	return r;
 }
 
-/* While it runs on another stack; then it switches back. */
+/* From the first switch of stacks on, up to the switch back. */
+static int add_switched(struct function *self, struct unwind_row row)
+{
+	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
+	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
+
+	return start ? add_piece(self, start, end ? end : self->bytes.size, row) : 0;
+}
+
+/* fp leads to its frame while it runs on another stack. */
 static int add_by_fp(struct function *self)
 {
 	bool is_pushed = self->rows->machine->is_ra_pushed;
@@ -292,25 +291,15 @@ static int add_by_fp(struct function *self)
 	const struct unwind_row row = { .cfa = (__u16)words,
 					.fp = (__s8)-words,
 					.kind = UNWIND_GO_FP };
-	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
-	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
 
-	if (!start || !self->prologue.fp_saved || words >= INT8_MAX)
-		return 0;
-	return add_piece(self, start, end ? end : self->bytes.size, row);
+	return !self->prologue.fp_saved || words >= INT8_MAX ? 0 : add_switched(self, row);
 }
 
 static int add_gobuf(struct function *self, unsigned goroutine_at)
 {
-	const struct unwind_row row = { .cfa = (__u16)(goroutine_at / WORD),
-					.fp = UNWIND_FP_SAME,
-					.kind = UNWIND_GO_GOBUF };
-	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
-	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
-
-	if (!start)
-		return 0;
-	return add_piece(self, start, end ? end : self->bytes.size, row);
+	return add_switched(self, (struct unwind_row){ .cfa = (__u16)(goroutine_at / WORD),
+						       .fp = UNWIND_FP_SAME,
+						       .kind = UNWIND_GO_GOBUF });
 }
 
 /* The stack is another one only within its calls, which is where a walk can find it. */
@@ -339,42 +328,38 @@ static int add_back(struct function *self)
 	const struct unwind_row row = { .cfa = (__u16)(largest_frame(self) / WORD + 1),
 					.fp = self->prologue.fp_saved ? -2 : UNWIND_FP_SAME,
 					.kind = UNWIND_GO_CALLED_BACK };
-	uint64_t start = self->code->machine->find_switch(&self->bytes, 0);
-	uint64_t end = self->code->machine->find_switch(&self->bytes, start);
 
 	if (!self->rows->machine->is_ra_pushed)
 		return 0;
-	if (!start || largest_frame(self) / WORD >= UINT16_MAX)
-		return add_bad(self, self->facts.start);
-	return add_piece(self, start, end ? end : self->bytes.size, row);
+	if (!self->code->machine->find_switch(&self->bytes, 0) ||
+	    largest_frame(self) / WORD >= UINT16_MAX)
+		return add_kind(self, self->facts.start, UNWIND_BAD);
+	return add_switched(self, row);
 }
 
 static int add_end(struct function *self, const struct known_end *known)
 {
-	const struct unwind_row row = { .kind = UNWIND_END, .fp = UNWIND_FP_SAME };
 	uint64_t start = 0;
 
-	if (known->extent == END_SWITCHED)
+	if (known->extent == END_SWITCHED) {
 		start = self->code->machine->find_switch(&self->bytes, 0);
-	return known->extent == END_SWITCHED && !start
-		       ? 0
-		       : add_row(self, self->facts.start + start, row);
+		if (!start)
+			return 0;
+	}
+	return add_kind(self, self->facts.start + start, UNWIND_END);
 }
 
-static enum go_switch switch_of(const char *name, bool *ret_known)
+static enum go_switch switch_of(const char *name)
 {
-	*ret_known = true;
 	for (size_t i = 0; i < ARRAY_SIZE(switches); i++)
 		if (!strcmp(switches[i].name, name))
 			return switches[i].kind;
-	*ret_known = false;
 	return SWITCH_NONE;
 }
 
 static void read_prologue(struct function *self)
 {
-	struct go_values frame =
-		go_values_of(&self->code->table, &self->facts, self->facts.frame_values);
+	struct go_values frame = frames_of(self);
 
 	while (go_values_next(&frame)) {
 		if (frame.value <= 0)
@@ -396,43 +381,40 @@ static bool is_trampoline(const struct function *self)
 	return begin == self->code->machine->trampoline;
 }
 
-/* A handler returns to its first byte, and callers are looked up one byte before. */
-static int add_trampoline(struct function *self)
-{
-	return add_row(self, MAX(self->facts.start - 1, self->first),
-		       (struct unwind_row){ .kind = UNWIND_SIGNAL, .fp = UNWIND_FP_SAME });
-}
-
 static int function_compile(struct function *self)
 {
 	const struct known_end *end = known_end_find(self->facts.name);
-	bool is_known;
-	enum go_switch kind = switch_of(self->facts.name, &is_known);
+	enum go_switch kind = switch_of(self->facts.name);
 	int r;
 
+	/* A handler returns to its first byte, and callers are looked up one byte before. */
 	if (is_trampoline(self))
-		return add_trampoline(self);
+		return add_kind(self, MAX(self->facts.start - 1, self->first), UNWIND_SIGNAL);
 	read_prologue(self);
 	self->is_injected = is_injected(self->facts.name);
 	if (self->is_injected && !self->rows->machine->is_ra_pushed)
 		self->pushed = PUSHED;
-	r = add_row(self, self->facts.start,
-		    (struct unwind_row){ .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME });
+	r = add_kind(self, self->facts.start, UNWIND_NONE);
 	if (!r)
 		r = add_frames(self, self->facts.start);
-	if (!r && !is_known && !end && self->facts.flags & GO_WRITES_SP)
+	if (!r && kind == SWITCH_NONE && !end && self->facts.flags & GO_WRITES_SP)
 		r = add_by_fp(self);
 	if (!r && end)
 		r = add_end(self, end);
-	if (!r && kind == SWITCH_GOBUF)
-		r = add_gobuf(self, self->code->goroutine_at);
-	if (!r && kind == SWITCH_LOST)
-		r = add_gobuf(self, 0);
-	if (!r && kind == SWITCH_CGO)
-		r = add_cgo(self);
-	if (!r && kind == SWITCH_BACK)
-		r = add_back(self);
-	return r;
+	if (r)
+		return r;
+	switch (kind) {
+	case SWITCH_GOBUF:
+		return add_gobuf(self, self->code->goroutine_at);
+	case SWITCH_LOST:
+		return add_gobuf(self, 0);
+	case SWITCH_CGO:
+		return add_cgo(self);
+	case SWITCH_BACK:
+		return add_back(self);
+	default:
+		return 0;
+	}
 }
 
 int go_code_compile(const struct go_code *code, uint32_t number, uint64_t first, struct rows *rows)

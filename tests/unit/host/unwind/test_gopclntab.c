@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/unwind/rules/go_text.h"
+#include "host/unwind/rules/gopclntab.h"
 
 #define TEXT    0x401000u
 #define ROOM    1024u

@@ -40,8 +40,8 @@ KNOWN = {
     "sampling/copy/stack_holes.c": "/proc/PID/pagemap",
     "session/tools.c": "a path that a person gave",
     "session/tracer_unload.c": "/proc/PID/pagemap",
-    "symbols/debuginfod.c": "/dev/null",
-    "symbols/text_symbols.c": "/proc/kallsyms",
+    "symbols/elf/debuginfod.c": "/dev/null",
+    "symbols/kernel_symbols.c": "/proc/kallsyms",
     "ui/browser.c": "a new page with a name by chance, with the user's rights alone; /dev/null",
     "unwind/tables/cache.c": "the cache of our user; never followed",
 }

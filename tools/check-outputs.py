@@ -44,7 +44,7 @@ ALLOWED = {
     # /dev/null.
     "src/host/cli/main.c": {"O_WRONLY"},
     "src/host/recorder/windows/counter_watch.c": {"O_WRONLY"},
-    "src/host/symbols/debuginfod.c": {"O_WRONLY"},
+    "src/host/symbols/elf/debuginfod.c": {"O_WRONLY"},
     # Memory.
     "src/host/export/profile/flame_page.c": {"open_memstream"},
     "src/host/export/profile/folded.c": {"open_memstream"},

@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "host/symbols/jitdump.h"
+#include "host/symbols/jit/jitdump.h"
 
 static void check(const struct jit_names *names)
 {

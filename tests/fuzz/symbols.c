@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/symbols/debugdata.h"
+#include "host/symbols/elf/debug_file.h"
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/elf/elf_symbols.h"
-#include "host/symbols/perf_map.h"
-#include "host/symbols/text_symbols.h"
+#include "host/symbols/jit/perf_map.h"
+#include "host/symbols/kernel_symbols.h"
 
 static void look(struct symbol_table *table)
 {
@@ -27,16 +27,16 @@ static void look(struct symbol_table *table)
 	(void)symbol_table_find(table, UINT64_MAX);
 }
 
-static void read_text(const uint8_t *bytes, size_t size, text_symbol_parser *parse)
+static void read_text(const uint8_t *bytes, size_t size)
 {
-	struct text_symbols symbols = { 0 };
+	struct kernel_symbols symbols = { 0 };
 	char *text = malloc(size + 1);
 
 	must(text != NULL);
 	memcpy(text, bytes, size);
-	must(text_symbols_take(&symbols, text, size, parse) <= size);
+	must(kernel_symbols_parse(&symbols, text, size) <= size);
 	look(&symbols.table);
-	text_symbols_done(&symbols);
+	kernel_symbols_done(&symbols);
 }
 
 static void read_map(const uint8_t *bytes, size_t size)
@@ -81,7 +81,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (bytes[0] == 'p')
 		read_map(bytes + 1, size - 1);
 	else if (bytes[0] == 'k')
-		read_text(bytes + 1, size - 1, kallsyms_line);
+		read_text(bytes + 1, size - 1);
 	else
 		read_elf(bytes + 1, size - 1);
 	return 0;

@@ -41,22 +41,10 @@ struct java {
 	bool has_changed; /* since the last tables */
 };
 
-static int read_process(void *context, uint64_t address, void *into, size_t size)
-{
-	const struct java *java = context;
-	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
-	ssize_t n = size ? memory_copy(java->pid, &local, 1, &remote, 1) : 0;
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == size ? 0 : -EFAULT;
-}
-
 /* Reading stops at the first unreadable piece: it is skipped, and the rest read again. */
 static void read_pieces(void *context, const uint64_t *addresses, size_t count, size_t size,
 			unsigned char *into)
 {
-	const struct java *java = context;
 	struct iovec remote[BATCH];
 
 	memset(into, 0, count * size);
@@ -67,14 +55,14 @@ static void read_pieces(void *context, const uint64_t *addresses, size_t count, 
 
 		for (size_t i = 0; i < pieces; i++)
 			remote[i] = (struct iovec){ (void *)(uintptr_t)addresses[at + i], size };
-		n = memory_copy(java->pid, &local, 1, remote, pieces);
+		n = memory_copy(*(pid_t *)context, &local, 1, remote, pieces);
 		at += n > 0 ? MAX((size_t)n / size, 1u) : 1;
 	}
 }
 
 static struct java_memory memory_of(struct java *java)
 {
-	return (struct java_memory){ { read_process, java }, read_pieces };
+	return (struct java_memory){ { memory_read_process, &java->pid }, read_pieces };
 }
 
 static bool is_machine(const struct space_range *range)

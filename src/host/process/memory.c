@@ -37,6 +37,23 @@ ssize_t memory_copy(pid_t pid, const struct iovec *local, size_t local_count,
 	return n;
 }
 
+ssize_t memory_copy_from(pid_t pid, uint64_t address, void *into, size_t size)
+{
+	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
+	ssize_t n = memory_copy(pid, &local, 1, &remote, 1);
+
+	return n < 0 ? -errno : n;
+}
+
+int memory_read_process(void *pid, uint64_t address, void *into, size_t size)
+{
+	ssize_t n = memory_copy_from(*(pid_t *)pid, address, into, size);
+
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == size ? 0 : -EFAULT;
+}
+
 /* The number of bytes up to the end of the mapping; 0 when nothing is mapped. */
 static size_t read_some(int memory, uint64_t address, void *ret, size_t size)
 {

@@ -21,6 +21,12 @@ int memory_open(pid_t pid);
 ssize_t memory_copy(pid_t pid, const struct iovec *local, size_t local_count,
 		    const struct iovec *remote, size_t remote_count);
 
+/* The same from one address; the number of bytes, or -errno. */
+ssize_t memory_copy_from(pid_t pid, uint64_t address, void *into, size_t size);
+/* The same for a struct memory_reader: `pid` points to a pid_t.  0 when all bytes were read, else
+ * -errno. */
+int memory_read_process(void *pid, uint64_t address, void *into, size_t size);
+
 /* True when all bytes were read.  A descriptor of -1 reads nothing. */
 bool memory_read(int memory, uint64_t address, void *ret, size_t size);
 

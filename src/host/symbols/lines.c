@@ -9,15 +9,18 @@
 #include "host/core/room.h"
 #include "host/core/self/address_space.h"
 #include "host/core/sorted.h"
+#include "host/process/foreign_file.h"
 #include "host/symbols/elf/elf_limits.h"
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/unit_functions.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
+#include <errno.h>
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Limits against hostile debug information, which could keep limpet busy for ever, or make libdw
  * allocate without end.  Large programs have a hundred thousand units, and line programs of a few
@@ -398,3 +401,23 @@ static size_t find_lines(struct lines *lines, uint64_t address, struct source_lo
 }
 
 const struct line_reader line_reader_libdw = { open_lines, close_lines, find_lines };
+
+/* What libdw calls instead of open(): debug information names further files (.gnu_debugaltlink, and
+ * DW_AT_dwo_name of split units), and its author may have named a device. */
+int libdw_open(const char *path, int flags, ...);
+int libdw_open64(const char *path, int flags, ...) __attribute__((alias("libdw_open")));
+
+int libdw_open(const char *path, int flags, ...)
+{
+	int fd = foreign_file_open(/* pid */ 0, path);
+	struct elf_verdict verdict = { 0 };
+	int r = fd < 0 ? fd : elf_limits_check_file(fd, path, &verdict);
+
+	(void)flags;
+	if (!r && verdict.has_lines)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	errno = r ? -r : EFBIG;
+	return -1;
+}

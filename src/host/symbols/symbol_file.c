@@ -3,9 +3,7 @@
  */
 #include "host/symbols/symbol_file.h"
 
-#include "host/symbols/debug_file.h"
-#include "host/symbols/debugdata.h"
-#include "host/symbols/elf/elf_calls.h"
+#include "host/symbols/elf/debug_file.h"
 #include "host/symbols/elf/elf_symbols.h"
 #include "host/symbols/go_names.h"
 

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/symbols/debuginfod.h"
+#include "host/symbols/elf/debuginfod.h"
 #include "host/symbols/lines.h"
 
 #include <sys/types.h>

@@ -7,9 +7,9 @@
 #include "host/core/room.h"
 #include "host/core/text/path.h"
 #include "host/symbols/demangle/demangle.h"
-#include "host/symbols/jitdump.h"
-#include "host/symbols/perf_map.h"
-#include "host/symbols/text_symbols.h"
+#include "host/symbols/jit/jitdump.h"
+#include "host/symbols/jit/perf_map.h"
+#include "host/symbols/kernel_symbols.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,7 @@ struct symbolizer {
 	size_t count, room;
 	size_t open_files, file_bytes;
 	uint64_t uses;
-	struct text_symbols kernel;
+	struct kernel_symbols kernel;
 	bool is_kernel_read;
 	struct pool texts;
 };
@@ -70,7 +70,7 @@ void symbolizer_free(struct symbolizer *symbolizer)
 		module_forget(&symbolizer->modules[i]);
 	}
 	free(symbolizer->modules);
-	text_symbols_done(&symbolizer->kernel);
+	kernel_symbols_done(&symbolizer->kernel);
 	pool_done(&symbolizer->texts);
 	free(symbolizer);
 }
@@ -224,7 +224,7 @@ static bool look_up(struct symbolizer *self, struct code_module *module,
 		return look_up_made(module, location, ret_name, ret_start);
 	if (module->kind == CODE_KERNEL && !self->is_kernel_read) {
 		self->is_kernel_read = true;
-		(void)!text_symbols_read(&self->kernel, "/proc/kallsyms", kallsyms_line);
+		kernel_symbols_read(&self->kernel);
 	}
 	if (module->kind == CODE_KERNEL)
 		symbol = symbol_table_find(&self->kernel.table, address);

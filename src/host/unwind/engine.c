@@ -4,7 +4,6 @@
 #include "host/unwind/engine.h"
 
 #include <string.h>
-#include <sys/uio.h>
 
 #include "host/process/memory.h"
 #include "shared/arch/elf.h"
@@ -97,12 +96,11 @@ static bool is_bootstrap(const struct space *space, const struct space_range *ra
 	uint64_t region = range->start - REGION_CODE;
 	struct boot_context context;
 	const size_t size = offsetof(struct boot_context, libc);
-	struct iovec local = { &context, size };
-	struct iovec remote = { (void *)(uintptr_t)(region + REGION_DATA + DATA_CONTEXT), size };
 
 	return range->module->kind == MODULE_ANONYMOUS &&
 	       range->end - range->start == REGION_CODE_SIZE &&
-	       memory_copy(space->pid, &local, 1, &remote, 1) == (ssize_t)size &&
+	       memory_copy_from(space->pid, region + REGION_DATA + DATA_CONTEXT, &context, size) ==
+		       (ssize_t)size &&
 	       context.magic == BOOT_MAGIC && context.region == region;
 }
 
@@ -130,10 +128,8 @@ static bool holds_addresses_of(const struct space *space, const struct space_ran
 	uint64_t words[512], size = MIN(range->end - range->start, BYSTANDER_BYTES);
 
 	for (uint64_t at = 0; at + sizeof(words) <= size; at += sizeof(words)) {
-		struct iovec local = { words, sizeof(words) };
-		struct iovec remote = { (void *)(uintptr_t)(range->start + at), sizeof(words) };
-
-		if (memory_copy(space->pid, &local, 1, &remote, 1) != (ssize_t)sizeof(words))
+		if (memory_copy_from(space->pid, range->start + at, words, sizeof(words)) !=
+		    (ssize_t)sizeof(words))
 			return false;
 		for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 			if (words[i] >= extent.start && words[i] < extent.end)

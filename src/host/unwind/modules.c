@@ -13,7 +13,6 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
@@ -22,9 +21,9 @@
 #include "host/core/pool.h"
 #include "host/core/room.h"
 #include "host/process/memory.h"
+#include "host/unwind/module_file.h"
 #include "host/unwind/tables/cache.h"
 #include "host/unwind/tables/image.h"
-#include "host/unwind/module_file.h"
 #include "host/unwind/tables/source.h"
 
 #define VDSO_SIZE_MAX ((size_t)64 << 10)
@@ -54,16 +53,6 @@ void modules_bound(size_t count, size_t bytes, size_t descriptors)
 	table_bytes_max = bytes;
 	kept_max = descriptors;
 	pthread_mutex_unlock(&lock);
-}
-
-static int read_process(void *context, uint64_t address, void *into, size_t size)
-{
-	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)address, size };
-	ssize_t n = memory_copy(*(pid_t *)context, &local, 1, &remote, 1);
-
-	if (n < 0)
-		return -errno;
-	return (size_t)n == size ? 0 : -EFAULT;
 }
 
 static void module_complain(struct module *module, const struct err *err)
@@ -198,7 +187,7 @@ static const struct mapping *header_of(const struct maps *maps, const struct map
 static void read_from_memory(struct known *entry, pid_t pid, const struct maps *maps,
 			     const struct mapping *mapping)
 {
-	const struct memory_reader memory = { read_process, &pid };
+	const struct memory_reader memory = { memory_read_process, &pid };
 	const struct mapping *header = header_of(maps, mapping);
 	CLEANUP(image_done) struct image image = { 0 };
 	int r = header ? image_load_memory(&image, &memory, header->start) : -ENOENT;
@@ -246,7 +235,7 @@ static void read_vdso(struct known *entry, pid_t pid, const struct mapping *mapp
 
 	if (!bytes)
 		return;
-	if (read_process(&pid, mapping->start, bytes, size) < 0) {
+	if (memory_read_process(&pid, mapping->start, bytes, size) < 0) {
 		if (!own)
 			return;
 		memcpy(bytes, own, size);

@@ -11,8 +11,6 @@
 #include "shared/unwind/goroutine.h"
 #include "shared/unwind/unframed.h"
 
-#include <sys/uio.h>
-
 #define PAGE_BYTES 4096u
 #define FRAME_MAX  ((uint64_t)1 << 20) /* the limit of a frame for the frame-pointer rule */
 
@@ -25,11 +23,9 @@ union code_ahead {
 static void read_code_ahead(const struct walk *walk, union code_ahead *ret)
 {
 	size_t in_page = PAGE_BYTES - walk->at.pc % PAGE_BYTES;
-	struct iovec local = { ret, MIN(sizeof(*ret), in_page) };
-	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, local.iov_len };
 
 	*ret = (union code_ahead){ 0 };
-	(void)!memory_copy(walk->space->pid, &local, 1, &remote, 1);
+	memory_copy_from(walk->space->pid, walk->at.pc, ret, MIN(sizeof(*ret), in_page));
 }
 
 /* True when the function's frame is not made yet, or is removed already. */
@@ -164,11 +160,9 @@ static int step_by(struct walk *walk, const struct unwind_table *table,
 static uint64_t read_code(const struct walk *walk)
 {
 	uint64_t code = 0;
-	struct iovec local = { &code, sizeof(code) };
-	struct iovec remote = { (void *)(uintptr_t)walk->at.pc, sizeof(code) };
 
 	if (walk->is_exact || !module_is_file(walk->range->module) ||
-	    memory_copy(walk->space->pid, &local, 1, &remote, 1) != sizeof(code))
+	    memory_copy_from(walk->space->pid, walk->at.pc, &code, sizeof(code)) != sizeof(code))
 		return 0;
 	return code;
 }

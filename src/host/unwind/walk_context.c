@@ -7,21 +7,17 @@
  * Only a call counts at which the caller's rule has that address where it was found.
  */
 #include "host/process/memory.h"
+#include "host/unwind/arch/aarch64/instruction.h"
 #include "host/unwind/walk_private.h"
 #include "shared/arch/elf.h"
 
-#include <sys/uio.h>
-
-#define INSTRUCTION    4u
 #define FUNCTION_WORDS 1024u /* read at most of a caller's code */
 #define STUB_WORDS     3u    /* of a stub of the linker, up to its load */
 
 static unsigned read_words(const struct walk *walk, uint64_t address, uint32_t *into,
 			   unsigned count)
 {
-	struct iovec local = { into, count * sizeof(*into) };
-	struct iovec remote = { (void *)(uintptr_t)address, local.iov_len };
-	ssize_t n = memory_copy(walk->space->pid, &local, 1, &remote, 1);
+	ssize_t n = memory_copy_from(walk->space->pid, address, into, count * sizeof(*into));
 
 	return n > 0 ? (unsigned)n / sizeof(*into) : 0;
 }
@@ -31,18 +27,7 @@ static uint64_t call_target(uint32_t word, uint64_t at)
 {
 	int64_t words = (int32_t)(word << 6) >> 6;
 
-	return word >> 26 == 0x25 ? at + (uint64_t)(words * INSTRUCTION) : 0;
-}
-
-/* adrp x16 and ldr x17, [x16, #n] behind it: the address of the stub's slot. */
-static uint64_t stub_slot(uint32_t page, uint32_t load, uint64_t at)
-{
-	int64_t pages = (int64_t)((uint64_t)(page >> 5 & 0x7ffff) << 2 | (page >> 29 & 3));
-
-	if ((page & 0x9f00001fu) != 0x90000010u || (load & 0xffc003ffu) != 0xf9400211u)
-		return 0;
-	pages = (int64_t)((uint64_t)pages << 43) >> 43;
-	return (at & ~0xfffull) + (uint64_t)(pages * 4096) + (load >> 10 & 0xfff) * WORD;
+	return word >> 26 == 0x25 ? at + (uint64_t)(words * INSTRUCTION_BYTES) : 0;
 }
 
 /* The target of a call, also through a stub of the linker. */
@@ -50,17 +35,17 @@ static uint64_t final_target(const struct walk *walk, uint64_t target)
 {
 	uint32_t code[STUB_WORDS] = { 0 };
 	uint64_t slot = 0, address = 0;
-	struct iovec local = { &address, sizeof(address) }, remote = { .iov_len = sizeof(address) };
 
 	if (!target || read_words(walk, target, code, STUB_WORDS) < STUB_WORDS)
 		return target;
 	for (unsigned i = 0; !slot && i + 1 < STUB_WORDS; i++) /* bti c may be first */
-		slot = stub_slot(code[i], code[i + 1], target + i * INSTRUCTION);
+		slot = instruction_stub_slot(code[i], code[i + 1], target + i * INSTRUCTION_BYTES);
 	if (!slot)
 		return target;
-	remote.iov_base = (void *)(uintptr_t)slot;
-	return memory_copy(walk->space->pid, &local, 1, &remote, 1) == sizeof(address) ? address
-										       : target;
+	return memory_copy_from(walk->space->pid, slot, &address, sizeof(address)) ==
+			       sizeof(address)
+		       ? address
+		       : target;
 }
 
 static const struct unwind_row *row_at(const struct walk *walk, uint64_t address)
@@ -109,13 +94,13 @@ static uint64_t find_return(const struct walk *walk, uint64_t function, uint64_t
 	unsigned count = read_words(walk, function, code, FUNCTION_WORDS);
 
 	for (unsigned i = 0; i < count; i++) {
-		uint64_t at = function + i * (uint64_t)INSTRUCTION;
+		uint64_t at = function + i * (uint64_t)INSTRUCTION_BYTES;
 		uint64_t target = call_target(code[i], at);
 
 		if (i && is_next_function(walk, at, code[i - 1]))
 			return 0;
 		if (target && returns_from(walk, at, there) && final_target(walk, target) == wanted)
-			return at + INSTRUCTION;
+			return at + INSTRUCTION_BYTES;
 	}
 	return 0;
 }
@@ -129,9 +114,9 @@ static uint64_t find_return_in_callee(const struct walk *walk, uint64_t address,
 
 	address &= ARCH_ADDRESS_MASK;
 	if (!space_find(walk->space, address - 1) ||
-	    read_words(walk, address - INSTRUCTION, &call, 1) != 1)
+	    read_words(walk, address - INSTRUCTION_BYTES, &call, 1) != 1)
 		return 0;
-	function = final_target(walk, call_target(call, address - INSTRUCTION));
+	function = final_target(walk, call_target(call, address - INSTRUCTION_BYTES));
 	return function ? find_return(walk, function, wanted, there) : 0;
 }
 

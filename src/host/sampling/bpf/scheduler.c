@@ -4,7 +4,7 @@
  */
 #include "host/sampling/bpf/scheduler.h"
 
-#include "host/symbols/text_symbols.h"
+#include "host/symbols/kernel_symbols.h"
 #include "shared/wire/sample.h"
 
 #include <stdio.h>

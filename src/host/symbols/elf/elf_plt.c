@@ -8,7 +8,8 @@
 #include "host/core/cleanup.h"
 #include "host/symbols/elf/elf_source.h"
 #include "host/symbols/elf/elf_symbols.h"
-#include "host/symbols/elf/plt.h"
+#include "host/unwind/arch/code.h"
+#include "shared/arch/elf.h"
 
 static const char *const plt_sections[] = { ".plt", ".plt.sec", ".plt.got" };
 
@@ -31,6 +32,7 @@ static int add_words(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, struct s
 	Elf_Data *data = elf_getdata(section, NULL);
 	Elf_Data *symbols = symbol_section ? elf_getdata(symbol_section, NULL) : NULL;
 	size_t count = data ? data->d_size / sizeof(Elf64_Rela) : 0;
+	const struct code_reader *reader = unwind_machine_of(ARCH_ELF_MACHINE)->code;
 	GElf_Shdr symbol_head;
 	int r = 0;
 
@@ -44,7 +46,7 @@ static int add_words(Elf *elf, Elf_Scn *section, const GElf_Shdr *head, struct s
 		if (!gelf_getrela(data, (int)i, &rela))
 			continue;
 		type = (unsigned)GELF_R_TYPE(rela.r_info);
-		if (type != plt_jump_relocation && type != plt_data_relocation)
+		if (type != reader->plt_relocations[0] && type != reader->plt_relocations[1])
 			continue;
 		name = symbol_name(elf, symbols, symbol_head.sh_link, GELF_R_SYM(rela.r_info));
 		if (name && name[0])
@@ -72,6 +74,7 @@ static int read_words(Elf *elf, struct symbol_table *words)
 static int add_entries(const struct elf_part *part, const struct symbol_table *words,
 		       struct symbol_table *table)
 {
+	const struct code_reader *reader = unwind_machine_of(ARCH_ELF_MACHINE)->code;
 	int r = 0;
 
 	for (size_t at = 0; !r && at < part->size; at += PLT_ENTRY_BYTES / 2) {
@@ -80,7 +83,8 @@ static int add_entries(const struct elf_part *part, const struct symbol_table *w
 		const struct symbol *symbol;
 
 		memcpy(entry, part->bytes + at, MIN(part->size - at, sizeof(entry)));
-		symbol = plt_word(entry, address, &word) ? symbol_table_find(words, word) : NULL;
+		symbol = reader->plt_word(entry, address, &word) ? symbol_table_find(words, word)
+								 : NULL;
 		if (symbol)
 			r = symbol_table_add(table,
 					     &(struct symbol){ .address = address,
@@ -92,19 +96,9 @@ static int add_entries(const struct elf_part *part, const struct symbol_table *w
 	return r;
 }
 
-static void words_done(struct symbol_table *table)
-{
-	symbol_table_done(table);
-}
-
-static inline void words_done_at_scope_end(struct symbol_table *table)
-{
-	words_done(table);
-}
-
 int elf_plt_add(Elf *elf, struct symbol_table *table)
 {
-	CLEANUP(words_done) struct symbol_table words = { 0 };
+	CLEANUP(symbol_table_done) struct symbol_table words = { 0 };
 	int r = read_words(elf, &words);
 
 	for (size_t i = 0; !r && i < ARRAY_SIZE(plt_sections); i++) {

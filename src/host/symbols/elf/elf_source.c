@@ -13,6 +13,27 @@
 #include <string.h>
 #include <unistd.h>
 
+/* The functions below replace those of libelf's own object of that name: its variable is
+ * thread-local in a form that Debian's static library cannot bring into a shared library.  limpet
+ * never calls elf_errno(). */
+void __libelf_seterrno(int number);
+
+void __libelf_seterrno(int number)
+{
+	(void)number;
+}
+
+int elf_errno(void)
+{
+	return 0;
+}
+
+const char *elf_errmsg(int number)
+{
+	(void)number;
+	return "";
+}
+
 static bool is_ours(Elf *elf)
 {
 	GElf_Ehdr head;
@@ -40,7 +61,7 @@ static int open_in(struct elf_source *ret, int fd, const char *name)
 			close(fd);
 		return r;
 	}
-	elf_prepare();
+	elf_version(EV_CURRENT);
 	*ret = (struct elf_source){ .fd = fd,
 				    .elf = elf_begin(fd, ELF_C_READ, NULL),
 				    .has_lines = verdict.has_lines };
@@ -73,7 +94,7 @@ int elf_source_in(struct elf_source *ret, char *memory, size_t size)
 		*ret = (struct elf_source){ .fd = -1 };
 		return r;
 	}
-	elf_prepare();
+	elf_version(EV_CURRENT);
 	*ret = (struct elf_source){ .fd = -1, .memory = memory, .elf = elf_memory(memory, size) };
 	return elf_source_check(ret);
 }

@@ -21,9 +21,6 @@ struct elf_source {
 /* A section that is read as a whole has no more bytes. */
 #define ELF_PART_MAX ((size_t)256 << 20)
 
-/* Once before anything of libelf; elf_source_*() do it. */
-void elf_prepare(void);
-
 /* As foreign_file_open(); -ENOEXEC when it is no ELF file of this machine, -EFBIG when it is beyond
  * the limits. */
 int elf_source_open(struct elf_source *ret, pid_t pid, const char *path) MUST_CHECK;

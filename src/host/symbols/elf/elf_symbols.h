@@ -4,7 +4,8 @@
  */
 #pragma once
 
-#include "host/symbols/symbol_table.h"
+#include "host/symbols/elf/elf_source.h"
+#include "host/symbols/elf/symbol_table.h"
 
 #include <gelf.h>
 
@@ -23,3 +24,8 @@ int elf_plt_add(Elf *elf, struct symbol_table *table) MUST_CHECK;
 /* Where functions begin and end, from .eh_frame: without names, for code that was stripped of them.
  */
 int elf_starts_add(Elf *elf, struct symbol_table *table) MUST_CHECK;
+
+/* Where functions begin in code that has neither names nor entries in .eh_frame: at targets of
+ * direct calls.  Functions called by pointers only are not found: they count as the end of the one
+ * before them.  Reads all code of the file; -EFBIG where it has too much. */
+int elf_calls_add(const struct elf_source *source, struct symbol_table *table) MUST_CHECK;

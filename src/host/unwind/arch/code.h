@@ -38,6 +38,8 @@ struct swap_code {
 	unsigned back_in;
 };
 
+#define PLT_ENTRY_BYTES 16u
+
 typedef void call_visitor(void *context, uint64_t target);
 
 struct code_reader {
@@ -74,6 +76,10 @@ struct code_reader {
 	 * instruction may be cut there.  Returns the number of bytes read. */
 	size_t (*each_call)(const struct object_part *piece, size_t margin, call_visitor *visit,
 			    void *context);
+	/* The address of the word that an entry of the procedure linkage table jumps through; false
+	 * when these PLT_ENTRY_BYTES are no such entry. */
+	bool (*plt_word)(const unsigned char *entry, uint64_t address, uint64_t *ret);
+	unsigned plt_relocations[2]; /* the types of the relocations that fill such words */
 };
 
 extern const struct code_reader code_of_aarch64, code_of_x86_64;

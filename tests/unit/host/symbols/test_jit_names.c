@@ -14,8 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "host/symbols/jitdump.h"
-#include "host/symbols/perf_map.h"
+#include "host/symbols/jit/jitdump.h"
+#include "host/symbols/jit/perf_map.h"
 
 #define NOW UINT64_MAX
 

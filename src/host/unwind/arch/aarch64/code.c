@@ -160,6 +160,18 @@ static int read_code(const struct object_part *piece, const struct code_begins *
 	return report_rules(&follow, listener);
 }
 
+/* [bti c] adrp x16, page; ldr x17, [x16, offset]. */
+static bool plt_word(const unsigned char *entry, uint64_t address, uint64_t *ret)
+{
+	uint32_t code[PLT_ENTRY_BYTES / INSTRUCTION_BYTES];
+	unsigned at;
+
+	memcpy(code, entry, sizeof(code));
+	at = code[0] == BTI_C;
+	*ret = instruction_stub_slot(code[at], code[at + 1], address + at * INSTRUCTION_BYTES);
+	return *ret;
+}
+
 const struct code_reader code_of_aarch64 = {
 	.step = INSTRUCTION_BYTES,
 	.read_step = frame_step_aarch64,
@@ -169,4 +181,6 @@ const struct code_reader code_of_aarch64 = {
 	.add_entered = entered_add_rows,
 	.read_swap = swap_read,
 	.each_call = calls_each,
+	.plt_word = plt_word,
+	.plt_relocations = { R_AARCH64_JUMP_SLOT, R_AARCH64_GLOB_DAT },
 };

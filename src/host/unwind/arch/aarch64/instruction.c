@@ -12,7 +12,6 @@
 
 #define PACIASP 0xd503233fu
 #define PACIBSP 0xd503237fu
-#define BTI_C   0xd503245fu
 #define NO_LR   0xd280001eu /* mov x30, #0 */
 #define RET     0xd65f03c0u
 #define RETAA   0xd65f0bffu
@@ -368,12 +367,25 @@ static bool is_adrp_x16(uint32_t word)
 	return (word & 0x9f00001f) == 0x90000010;
 }
 
+static bool is_load_of_slot(uint32_t word)
+{
+	return (word & 0xffc003ff) == 0xf9400211; /* ldr x17, [x16, #n] */
+}
+
+uint64_t instruction_stub_slot(uint32_t page, uint32_t load, uint64_t at)
+{
+	int64_t pages = word_signed(page, 5, 19) * (int64_t)4 + word_bits(page, 29, 2);
+
+	if (!is_adrp_x16(page) || !is_load_of_slot(load))
+		return 0;
+	return (at & ~0xfffull) + (uint64_t)(pages * 0x1000) + word_bits(load, 10, 12) * 8u;
+}
+
 bool instruction_begins_stub(uint32_t word, uint32_t next)
 {
-	bool is_load = (next & 0xffc003ff) == 0xf9400211; /* ldr x17, [x16, #n] */
-
-	return (is_adrp_x16(word) && is_load) || (word == BTI_C && is_adrp_x16(next)) ||
-	       (word == BTI_C && next == 0xa9bf7bf0) || word == 0xa9bf7bf0;
+	return (is_adrp_x16(word) && is_load_of_slot(next)) ||
+	       (word == BTI_C && is_adrp_x16(next)) || (word == BTI_C && next == 0xa9bf7bf0) ||
+	       word == 0xa9bf7bf0;
 }
 
 bool instruction_begins_function(uint32_t word)

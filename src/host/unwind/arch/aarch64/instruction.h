@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #define INSTRUCTION_BYTES 4u
+#define BTI_C             0xd503245fu
 
 /* The contents of x29 and x30. */
 enum held {
@@ -58,6 +59,9 @@ bool instruction_returns(uint32_t word);
 bool instruction_jumps_to_register(uint32_t word);
 /* adrp x16, or the instruction before it in a stub of the linker: only stubs begin so. */
 bool instruction_begins_stub(uint32_t word, uint32_t next);
+/* adrp x16 and ldr x17, [x16, #n] behind it: the address of the word that a stub jumps through; 0:
+ * other instructions.  `at`: the address of the first one. */
+uint64_t instruction_stub_slot(uint32_t page, uint32_t load, uint64_t at);
 /* An instruction that is only at the beginning of functions. */
 bool instruction_begins_function(uint32_t word);
 /* sub sp, sp, #n. */

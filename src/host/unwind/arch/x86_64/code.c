@@ -15,6 +15,8 @@
 #define FUNCTION_ALIGN 16u
 #define CALL           0xe8u
 #define PUSH_NUMBER    0x6a
+#define BND            0xf2
+#define JUMP_SIZE      6u
 #define WORD           8
 #define PROLOGUE_MAX   16u /* instructions */
 #define RBX            3u
@@ -268,6 +270,21 @@ static size_t each_call(const struct object_part *piece, size_t margin, call_vis
 	return at;
 }
 
+/* [endbr64] [bnd] jmp *displacement(%rip), in any of the forms that linkers write. */
+static bool plt_word(const unsigned char *entry, uint64_t address, uint64_t *ret)
+{
+	static const unsigned char landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	size_t at = memcmp(entry, landing, sizeof(landing)) == 0 ? sizeof(landing) : 0;
+	int32_t displacement;
+
+	at += entry[at] == BND;
+	if (entry[at] != 0xff || entry[at + 1] != 0x25)
+		return false;
+	memcpy(&displacement, entry + at + 2, sizeof(displacement));
+	*ret = address + at + JUMP_SIZE + (uint64_t)(int64_t)displacement;
+	return true;
+}
+
 const struct code_reader code_of_x86_64 = {
 	.step = 1,
 	.read_step = frame_step_x86_64,
@@ -277,4 +294,6 @@ const struct code_reader code_of_x86_64 = {
 	.find_number_push = find_number_push,
 	.find_saving_call = find_saving_call,
 	.each_call = each_call,
+	.plt_word = plt_word,
+	.plt_relocations = { R_X86_64_JUMP_SLOT, R_X86_64_GLOB_DAT },
 };

@@ -2,7 +2,7 @@
  * Reads jitdump records.  The file is the target's: sizes and addresses may be anything, its end
  * may be torn.  Of the code itself, which is in it too, nothing is read.
  */
-#include "host/symbols/jitdump.h"
+#include "host/symbols/jit/jitdump.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

@@ -1,7 +1,7 @@
 /*
  * Runs debuginfod-find.
  */
-#include "host/symbols/debuginfod.h"
+#include "host/symbols/elf/debuginfod.h"
 
 #include "host/core/clock.h"
 #include "host/core/text/text.h"

@@ -41,3 +41,8 @@ const struct symbol *symbol_table_find(const struct symbol_table *table, uint64_
 const struct symbol *symbol_table_last(const struct symbol_table *table, uint64_t address);
 
 void symbol_table_done(struct symbol_table *table);
+
+static inline void symbol_table_done_at_scope_end(struct symbol_table *table)
+{
+	symbol_table_done(table);
+}

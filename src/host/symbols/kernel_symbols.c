@@ -1,11 +1,10 @@
 /*
- * Lines into symbols.
+ * Parses lines into symbols.
  */
-#include "host/symbols/text_symbols.h"
+#include "host/symbols/kernel_symbols.h"
 
 #include "host/core/room.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +15,7 @@
 /* The kernel gives no sizes.  After its last function is code without names. */
 #define KERNEL_FUNCTION_MAX 0x10000u
 
-static bool take_number(char **at, uint64_t *ret)
+static bool read_number(char **at, uint64_t *ret)
 {
 	char *end;
 
@@ -33,7 +32,7 @@ static bool take_number(char **at, uint64_t *ret)
 
 bool kallsyms_line(char *line, struct symbol *ret)
 {
-	if (!take_number(&line, &ret->address) || !ret->address || !line[0] ||
+	if (!read_number(&line, &ret->address) || !ret->address || !line[0] ||
 	    !strchr("tTwW", line[0]) || line[1] != ' ')
 		return false;
 	ret->end = ret->address;
@@ -43,16 +42,7 @@ bool kallsyms_line(char *line, struct symbol *ret)
 	return ret->name[0] != '\0';
 }
 
-static void add_line(struct text_symbols *symbols, char *line, text_symbol_parser *parse)
-{
-	struct symbol symbol = { .rank = ++symbols->lines };
-
-	if (parse(line, &symbol))
-		(void)!symbol_table_add(&symbols->table, &symbol);
-}
-
-size_t text_symbols_take(struct text_symbols *symbols, char *text, size_t size,
-			 text_symbol_parser *parse)
+size_t kernel_symbols_parse(struct kernel_symbols *symbols, char *text, size_t size)
 {
 	char *at = text, *end;
 
@@ -63,8 +53,11 @@ size_t text_symbols_take(struct text_symbols *symbols, char *text, size_t size,
 	}
 	symbols->texts[symbols->text_count++] = text;
 	while ((end = memchr(at, '\n', size - (size_t)(at - text)))) {
+		struct symbol symbol = { .rank = ++symbols->lines }; /* the later one wins */
+
 		*end = '\0';
-		add_line(symbols, at, parse);
+		if (kallsyms_line(at, &symbol))
+			(void)!symbol_table_add(&symbols->table, &symbol);
 		at = end + 1;
 	}
 	symbol_table_finish(&symbols->table);
@@ -91,27 +84,26 @@ static char *read_block(int fd, uint64_t at, size_t *ret_size)
 	return NULL;
 }
 
-int text_symbols_read(struct text_symbols *symbols, const char *path, text_symbol_parser *parse)
+void kernel_symbols_read(struct kernel_symbols *symbols)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t size, taken = 1;
+	int fd = open("/proc/kallsyms", O_RDONLY | O_CLOEXEC);
+	uint64_t at = 0;
+	size_t size, parsed = 1;
 	char *text;
 
-	if (fd < 0)
-		return -errno;
-	while (taken && symbols->read < READ_MAX && (text = read_block(fd, symbols->read, &size))) {
-		taken = text_symbols_take(symbols, text, size, parse);
-		symbols->read += taken;
+	while (fd >= 0 && parsed && at < READ_MAX && (text = read_block(fd, at, &size))) {
+		parsed = kernel_symbols_parse(symbols, text, size);
+		at += parsed;
 	}
-	close(fd);
-	return 0;
+	if (fd >= 0)
+		close(fd);
 }
 
-void text_symbols_done(struct text_symbols *symbols)
+void kernel_symbols_done(struct kernel_symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->text_count; i++)
 		free(symbols->texts[i]);
 	free(symbols->texts);
 	symbol_table_done(&symbols->table);
-	*symbols = (struct text_symbols){ 0 };
+	*symbols = (struct kernel_symbols){ 0 };
 }

@@ -1,7 +1,7 @@
 /*
  * A list that grows and is kept sorted.  Names come from targets: they may overlap in any way.
  */
-#include "host/symbols/jit_names.h"
+#include "host/symbols/jit/jit_names.h"
 
 #include "host/core/notes.h"
 #include "host/core/room.h"

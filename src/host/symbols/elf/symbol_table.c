@@ -1,7 +1,7 @@
 /*
  * A sorted list.  Symbols come from foreign files: they may overlap and be wrong.
  */
-#include "host/symbols/symbol_table.h"
+#include "host/symbols/elf/symbol_table.h"
 
 #include "host/core/room.h"
 #include "host/core/sorted.h"

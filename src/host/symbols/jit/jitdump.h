@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/symbols/jit_names.h"
+#include "host/symbols/jit/jit_names.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

@@ -2,7 +2,7 @@
  * Lines into names.  The file is the target's: its bytes are foreign, its lines may be torn, it may
  * be cut and written anew at any time.
  */
-#include "host/symbols/perf_map.h"
+#include "host/symbols/jit/perf_map.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

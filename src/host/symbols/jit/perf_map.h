@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/symbols/jit_names.h"
+#include "host/symbols/jit/jit_names.h"
 
 #include <sys/types.h>
 

@@ -139,11 +139,6 @@ void java_close(struct java *java)
 	free(java);
 }
 
-static bool is_same_blob(const struct java_blob *a, const struct java_blob *b)
-{
-	return a->address == b->address && a->mark == b->mark;
-}
-
 static bool are_same_rows(const struct rows *a, const struct rows *b)
 {
 	return a->count == b->count && a->special_count == b->special_count &&
@@ -167,11 +162,6 @@ static bool is_over_budget(const struct look *look)
 	return look->rows > ROWS_MAX || now_ns() - look->begin_ns > LOOK_MAX_NS;
 }
 
-static bool has_other_rows(const struct blob_rows *blob, const struct blob_rows *before)
-{
-	return !before || (blob->sum != before->sum && !are_same_rows(&blob->rows, &before->rows));
-}
-
 /* Moves rows of known code; new code is read again until it has settled, and once then. */
 static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct look *look)
 {
@@ -186,7 +176,9 @@ static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct l
 	blob->first_seen_ns = before ? before->first_seen_ns : look->begin_ns;
 	blob->is_settled = look->begin_ns - blob->first_seen_ns > SETTLE_NS;
 	r = blob_rows_make(blob, before, look->memory, look->layout);
-	look->has_changed |= r || has_other_rows(blob, before);
+	look->has_changed |=
+		r || !before ||
+		(blob->sum != before->sum && !are_same_rows(&blob->rows, &before->rows));
 	look->rows += blob->rows.count;
 	return r;
 }
@@ -202,7 +194,8 @@ static int adopt_blobs(struct known_heap *heap, struct known_heap *before,
 
 		while (old < before->count && before->blobs[old].blob.address < blobs[i].address)
 			old++;
-		if (old < before->count && is_same_blob(&before->blobs[old].blob, &blobs[i]))
+		if (old < before->count && before->blobs[old].blob.address == blobs[i].address &&
+		    before->blobs[old].blob.mark == blobs[i].mark)
 			same = &before->blobs[old];
 		if (!same && is_over_budget(look)) {
 			look->is_partial = true;

@@ -222,11 +222,6 @@ static int read_table(struct reading *it, const struct java_table *table, struct
 	return -EBADMSG;
 }
 
-static int layout_lacks(const char *type, const char *field, struct err *err)
-{
-	return err_set(err, -EOPNOTSUPP, "libjvm.so does not tell of %s::%s", type, field);
-}
-
 /* Fields that exist in one of two forms. */
 static bool layout_has(const struct java_layout *layout, enum java_field which)
 {
@@ -263,7 +258,8 @@ static int layout_check(const struct java_layout *layout, struct err *err)
 {
 	for (unsigned i = 0; i < ARRAY_SIZE(wanted); i++)
 		if (!layout_has(layout, wanted[i].which))
-			return layout_lacks(wanted[i].type, wanted[i].field, err);
+			return err_set(err, -EOPNOTSUPP, "libjvm.so does not tell of %s::%s",
+				       wanted[i].type, wanted[i].field);
 	if (!layout->block_size || !layout->part_size)
 		return err_set(err, -EOPNOTSUPP, "libjvm.so does not tell the size of %s",
 			       layout->block_size ? "InterpreterCodelet" : "HeapBlock");

@@ -85,11 +85,6 @@ static const struct engine *engine_by_mapping(const char *path)
 	return NULL;
 }
 
-static bool is_own(const char *path)
-{
-	return !strncmp(path, "/memfd:limpet-", 14) || !strncmp(path, "/memfd:liblimpet-", 17);
-}
-
 /* The bootstrap code has no name; its region holds the boot context. */
 static bool is_bootstrap(const struct space *space, const struct space_range *range)
 {
@@ -141,7 +136,10 @@ static bool holds_addresses_of(const struct space *space, const struct space_ran
 const struct engine *engine_of(const struct space *space, const struct space_range *range)
 {
 	const char *path = range->module->path;
-	const struct engine *named = is_own(path) ? &own : engine_by_mapping(path);
+	const struct engine *named =
+		(!strncmp(path, "/memfd:limpet-", 14) || !strncmp(path, "/memfd:liblimpet-", 17))
+			? &own
+			: engine_by_mapping(path);
 
 	if (!named && is_bootstrap(space, range))
 		named = &own;

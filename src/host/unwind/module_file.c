@@ -14,20 +14,6 @@
 
 #define DELETED " (deleted)"
 
-static bool is_same_device(const struct stat *facts, const struct mapping *mapping)
-{
-	return major(facts->st_dev) == mapping->dev_major &&
-	       minor(facts->st_dev) == mapping->dev_minor;
-}
-
-static void file_take(struct module_file *file, int fd, const struct stat *facts)
-{
-	file->fd = fd;
-	file->size = (uint64_t)facts->st_size;
-	file->changed_ns =
-		(uint64_t)facts->st_mtim.tv_sec * 1000000000u + (uint64_t)facts->st_mtim.tv_nsec;
-}
-
 enum way {
 	WAY_PLAIN,     /* its own name in limpet's root, on the same device */
 	WAY_UNCERTAIN, /* the same; file systems may show another device in maps */
@@ -46,7 +32,8 @@ static int open_by(enum way way, pid_t pid, const char *name, const struct mappi
 static bool is_mapped(int fd, const struct mapping *mapping, enum way way, struct stat *ret)
 {
 	return !fstat(fd, ret) && ret->st_ino == mapping->inode &&
-	       (way != WAY_PLAIN || is_same_device(ret, mapping));
+	       (way != WAY_PLAIN || (major(ret->st_dev) == mapping->dev_major &&
+				     minor(ret->st_dev) == mapping->dev_minor));
 }
 
 static bool try_way(struct module_file *file, enum way way, pid_t pid, const char *name,
@@ -61,7 +48,10 @@ static bool try_way(struct module_file *file, enum way way, pid_t pid, const cha
 		close(fd);
 		return false;
 	}
-	file_take(file, fd, &facts);
+	file->fd = fd;
+	file->size = (uint64_t)facts.st_size;
+	file->changed_ns =
+		(uint64_t)facts.st_mtim.tv_sec * 1000000000u + (uint64_t)facts.st_mtim.tv_nsec;
 	file->is_kept = way == WAY_ROOT || way == WAY_MAPPED;
 	if (file->is_kept)
 		snprintf(file->path, sizeof(file->path), "/proc/self/fd/%d", fd);

@@ -55,12 +55,6 @@ void modules_bound(size_t count, size_t bytes, size_t descriptors)
 	pthread_mutex_unlock(&lock);
 }
 
-static void module_complain(struct module *module, const struct err *err)
-{
-	if (!module->table)
-		snprintf(module->complaint, sizeof(module->complaint), "%s", err->what);
-}
-
 /* A missing part must not be read: it would be zeroes without end. */
 static int refuse_cut(const struct module *module, struct err *err)
 {
@@ -152,7 +146,8 @@ static void make_table(struct known *entry, struct image *image, int fd)
 		unwind_source_close(&source);
 	}
 	module->table = table;
-	module_complain(module, &err);
+	if (!module->table)
+		snprintf(module->complaint, sizeof(module->complaint), "%s", err.what);
 }
 
 static void read_image(struct known *entry, struct image *image, int fd)
@@ -350,14 +345,6 @@ static struct known *oldest_kept(void)
 	return oldest;
 }
 
-/* Its path stays in the pool: another thread may be reading it. */
-static void kept_close(struct known *entry)
-{
-	entry->module.image_path = NULL;
-	close(TAKE_FD(entry->kept_fd));
-	kept_files--;
-}
-
 /* Limits open descriptors: closes the least recently used file; what is read of it later stays
  * without names until a process with it is found again. */
 static void keep_file(struct known *entry, struct module_file *file)
@@ -367,20 +354,18 @@ static void keep_file(struct known *entry, struct module_file *file)
 	struct known *oldest;
 
 	getrlimit(RLIMIT_NOFILE, &limit);
-	while (kept_files >= MIN(kept_max, limit.rlim_cur / 2) && (oldest = oldest_kept()))
-		kept_close(oldest);
+	/* Its path stays in the pool: another thread may be reading it. */
+	while (kept_files >= MIN(kept_max, limit.rlim_cur / 2) && (oldest = oldest_kept())) {
+		oldest->module.image_path = NULL;
+		close(TAKE_FD(oldest->kept_fd));
+		kept_files--;
+	}
 	file->is_kept = path && kept_files < limit.rlim_cur / 2;
 	if (!file->is_kept)
 		return;
 	entry->module.image_path = path;
 	entry->kept_fd = file->fd;
 	kept_files++;
-}
-
-/* A memory file that a runtime filled has no symbols in its bytes. */
-static bool is_memory_file(const struct mapping *mapping)
-{
-	return !strncmp(mapping->path, "/memfd:", strlen("/memfd:"));
 }
 
 static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
@@ -397,7 +382,9 @@ static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
 static void file_settle(struct known *entry, struct module_file *file,
 			const struct mapping *mapping)
 {
-	bool is_wanted = entry && file->is_kept && entry->kept_fd < 0 && !is_memory_file(mapping);
+	/* A memory file that a runtime filled has no symbols in its bytes. */
+	bool is_wanted = entry && file->is_kept && entry->kept_fd < 0 &&
+			 strncmp(mapping->path, "/memfd:", strlen("/memfd:")) != 0;
 
 	file->is_kept = false;
 	if (is_wanted)

@@ -70,18 +70,13 @@ static bool returns_from(const struct walk *walk, uint64_t call, uint64_t there)
 	return cfa + (uint64_t)(row->fp * WORD) + (row->kind & UNWIND_RA_ALONE ? 0 : WORD) == there;
 }
 
-/* ret, b, br: what follows may be another function. */
-static bool goes_away(uint32_t word)
-{
-	return word >> 26 == 0x05 || (word & 0xfe000000u) == 0xd6000000u;
-}
-
 /* Another function begins here. */
 static bool is_next_function(const struct walk *walk, uint64_t at, uint32_t before)
 {
 	const struct unwind_row *row = row_at(walk, at);
 
-	return goes_away(before) &&
+	/* ret, b, br: what follows may be another function. */
+	return (before >> 26 == 0x05 || (before & 0xfe000000u) == 0xd6000000u) &&
 	       (!row || row->kind == UNWIND_NONE || row->kind & UNWIND_RA_IN_REGISTER);
 }
 

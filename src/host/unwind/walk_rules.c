@@ -123,13 +123,6 @@ static bool read_fp(struct walk *walk, uint64_t address, uint64_t *ret)
 	return !walk->at.is_fp_unknown || address < walk->at.sp;
 }
 
-/* An address below sp where the callee saves something: not yet, or not any more. */
-static bool is_unsaved(const struct walk *walk, const struct unwind_special *rule, uint64_t address)
-{
-	return rule->is_dereferenced && rule->offset < 0 && rule->base == UNWIND_BASE_SP &&
-	       !walk->is_exact && address < walk->below;
-}
-
 int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 {
 	uint64_t known = walk->at.mask | (rule->is_kept ? walk->mask_below : 0);
@@ -150,7 +143,9 @@ int walk_step_special(struct walk *walk, const struct unwind_special *rule)
 	else
 		return STACK_NO_RULE;
 	cfa += (uint64_t)(int64_t)rule->offset;
-	if (is_unsaved(walk, rule, cfa))
+	/* An address below sp where the callee saves something: not yet, or not any more. */
+	if (rule->is_dereferenced && rule->offset < 0 && rule->base == UNWIND_BASE_SP &&
+	    !walk->is_exact && cfa < walk->below)
 		return STACK_NO_RULE;
 	if (rule->is_dereferenced && !read_kept_cfa(walk, rule, &cfa))
 		return STACK_UNREADABLE;

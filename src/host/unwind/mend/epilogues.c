@@ -252,14 +252,6 @@ static bool leaves_function(const struct mending *self, uint32_t at, const struc
 		(step->target == STEP_TARGET_UNKNOWN || target >= self->code->size));
 }
 
-static void step_remember(struct mending *self, uint32_t at, const struct frame_step *step)
-{
-	if (step->flow == STEP_ON || step->flow == STEP_BRANCH)
-		self->seen[self->seen_count++ % REMEMBERED] = (struct seen_step){ at, *step };
-	else
-		self->seen_count = 0;
-}
-
 static int read_function(struct mending *self)
 {
 	size_t row = 0;
@@ -279,7 +271,11 @@ static int read_function(struct mending *self)
 			r = mend_exit(self, at, &step);
 		if (!r)
 			r = mend_unmade(self, at, &step);
-		step_remember(self, at, &step);
+		if (step.flow == STEP_ON || step.flow == STEP_BRANCH)
+			self->seen[self->seen_count++ % REMEMBERED] =
+				(struct seen_step){ at, step };
+		else
+			self->seen_count = 0;
 		if (!r)
 			r = mend_late(self, at, &step);
 		at += step.size;

@@ -31,14 +31,6 @@ static bool is_saved_plainly(unsigned saved)
 	return saved == UNWIND_SAVED_NOT || saved == UNWIND_SAVED_AT_CFA;
 }
 
-static bool is_plain(const struct unwind_special *it)
-{
-	return it->base <= UNWIND_BASE_FP && !it->is_dereferenced && !it->addition &&
-	       !it->is_floored && !it->is_kept && !it->is_low && it->offset < FRAME_LIMIT &&
-	       it->offset > -FRAME_LIMIT && is_saved_plainly(it->fp_saved) &&
-	       is_saved_plainly(it->ra_saved);
-}
-
 /* A frame that is too large for a row, or with fp and ra not adjacent. */
 static bool parts_of_special(const struct unwind_machine *machine, const struct unwind_special *it,
 			     struct frame_parts *ret)
@@ -49,7 +41,10 @@ static bool parts_of_special(const struct unwind_machine *machine, const struct 
 		ret->fp_saved = it->fp_offset;
 	if (it->ra_saved && !machine->is_ra_pushed)
 		ret->ra_saved = it->ra_offset;
-	return is_plain(it);
+	return it->base <= UNWIND_BASE_FP && !it->is_dereferenced && !it->addition &&
+	       !it->is_floored && !it->is_kept && !it->is_low && it->offset < FRAME_LIMIT &&
+	       it->offset > -FRAME_LIMIT && is_saved_plainly(it->fp_saved) &&
+	       is_saved_plainly(it->ra_saved);
 }
 
 static void parts_of_short(const struct unwind_machine *machine, const struct unwind_row *row,
@@ -180,16 +175,12 @@ static bool is_sound(const struct unwind_machine *machine, const struct frame_pa
 	       (parts->is_by_fp || parts->cfa >= cfa_at_begin(machine));
 }
 
-static bool is_small(const struct frame_step *step)
-{
-	return step->sp_change < FRAME_LIMIT && step->sp_change > -FRAME_LIMIT &&
-	       step->value < FRAME_LIMIT && step->value > -FRAME_LIMIT;
-}
-
 int frame_undo(const struct unwind_machine *machine, const struct frame_step *step,
 	       struct frame_parts *parts)
 {
-	if ((step->flow != STEP_ON && step->flow != STEP_BRANCH) || !is_small(step) ||
+	if ((step->flow != STEP_ON && step->flow != STEP_BRANCH) ||
+	    !(step->sp_change < FRAME_LIMIT && step->sp_change > -FRAME_LIMIT &&
+	      step->value < FRAME_LIMIT && step->value > -FRAME_LIMIT) ||
 	    !keeps_needed(step, parts))
 		return -ENODATA;
 	if (!parts->is_by_fp)

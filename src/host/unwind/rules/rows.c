@@ -26,19 +26,16 @@ enum {
 	OP_REGISTER_31 = 0x8f,
 };
 
-static bool is_same(const struct unwind_row *a, const struct unwind_row *b)
-{
-	return a->kind == b->kind && a->cfa == b->cfa && a->fp == b->fp;
-}
-
 int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row)
 {
+	const struct unwind_row *last;
 	int r;
 
 	row.pc = pc;
 	while (rows->count && rows->items[rows->count - 1].pc >= pc)
 		rows->count--;
-	if (rows->count && is_same(&rows->items[rows->count - 1], &row))
+	last = rows->count ? &rows->items[rows->count - 1] : NULL;
+	if (last && last->kind == row.kind && last->cfa == row.cfa && last->fp == row.fp)
 		return 0;
 	if (rows->count >= UNWIND_ROWS_MAX)
 		return -EOVERFLOW;

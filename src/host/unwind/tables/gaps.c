@@ -14,13 +14,6 @@ static int add_gap(struct frames *frames, uint64_t start, uint64_t end, unsigned
 		frames, &(struct frame_entry){ .start = start, .end = end, .kind = ENTRY_GAP }, 1);
 }
 
-/* A signal handler's thread stands behind the trampoline while it is in its system call. */
-static uint64_t end_of(const struct frames *frames, const struct frame_entry *entry)
-{
-	return entry->end + (entry->kind == ENTRY_PROGRAM &&
-			     frames->commons[entry->common].is_signal && entry->end < UINT64_MAX);
-}
-
 /* Between the first `count` entries, which ascend. */
 static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint64_t end,
 		       unsigned step)
@@ -36,7 +29,11 @@ static int add_gaps_of(struct frames *frames, size_t count, uint64_t start, uint
 			break;
 		if (entry.start > start)
 			r = add_gap(frames, start, entry.start, step);
-		start = end_of(frames, &entry);
+		/* A signal handler's thread stands behind the trampoline while it is in its system
+		 * call. */
+		start = entry.end + (entry.kind == ENTRY_PROGRAM &&
+				     frames->commons[entry.common].is_signal &&
+				     entry.end < UINT64_MAX);
 	}
 	return r < 0 || start >= end ? r : add_gap(frames, start, end, step);
 }

@@ -44,6 +44,8 @@ static bool has_first(const struct object_part *part)
 
 static bool are_jumps(const struct object_part *part, size_t step)
 {
+	if (part->size % step)
+		return false;
 	for (size_t at = 0; at < part->size; at += step) {
 		const unsigned char *stub = part->bytes + at;
 
@@ -55,21 +57,15 @@ static bool are_jumps(const struct object_part *part, size_t step)
 	return part->size > 0;
 }
 
-/* GNU ld's have 8 bytes, or 16 with endbr64; lld's are as long as others. */
-static bool are_all_jumps(const struct object_part *part)
-{
-	return (part->size % SHORT_STUB == 0 && are_jumps(part, SHORT_STUB)) ||
-	       (part->size % STUB == 0 && are_jumps(part, STUB));
-}
-
 struct object_part stubs_find(const struct object *object)
 {
 	static const char *const names[] = { ".plt", ".iplt" };
 	struct object_part part;
 
+	/* GNU ld's have 8 bytes, or 16 with endbr64; lld's are as long as others. */
 	for (size_t i = 0; object->header.e_machine == EM_X86_64 && i < ARRAY_SIZE(names); i++)
 		if (object_section(object, names[i], &part) == 0 &&
-		    (has_first(&part) || are_all_jumps(&part)))
+		    (has_first(&part) || are_jumps(&part, SHORT_STUB) || are_jumps(&part, STUB)))
 			return part;
 	return (struct object_part){ 0 };
 }

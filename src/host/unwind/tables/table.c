@@ -136,13 +136,6 @@ static int compile_entry(struct compilation *work, const struct frame_entry *ent
 	return rows_add_kind(&work->rows, (uint32_t)(work->entry_end - work->first), UNWIND_NONE);
 }
 
-/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
-static bool reaches_on(const struct frames *frames, const struct frame_entry *entry)
-{
-	return entry->kind == ENTRY_GAP ||
-	       (entry->kind == ENTRY_PROGRAM && frames->commons[entry->common].is_signal);
-}
-
 /* Code in two entries belongs to the later one. */
 static int compile_entries(struct compilation *work)
 {
@@ -154,7 +147,10 @@ static int compile_entries(struct compilation *work)
 
 		if (entry->start < work->first || entry->end > work->end)
 			continue;
-		work->entry_end = entry->end + reaches_on(frames, entry);
+		/* In rt_sigreturn the pc stands behind the last byte of the trampoline. */
+		work->entry_end = entry->end + (entry->kind == ENTRY_GAP ||
+						(entry->kind == ENTRY_PROGRAM &&
+						 frames->commons[entry->common].is_signal));
 		if (i + 1 < frames->count)
 			work->entry_end = MIN(work->entry_end, frames->entries[i + 1].start);
 		r = compile_entry(work, entry);

@@ -240,19 +240,13 @@ static int scan_handler(struct scan *scan)
 	return add_from(scan, 0);
 }
 
-/* str xN, [x29, #8] */
-static bool lays_return_address(uint32_t word)
-{
-	return (word & ~31u) == 0xf90007a0;
-}
-
 /* Those reached by a poll store their return address late. */
 static int scan_safepoint(struct scan *scan)
 {
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; !first && i < scan->follow.count; i++)
-		if (lays_return_address(follow_word(&scan->follow, i)))
+		if ((follow_word(&scan->follow, i) & ~31u) == 0xf90007a0)
 			first = i + 1;
 	follow_begin(&scan->follow, 0);
 	follow_run(&scan->follow);

@@ -81,13 +81,6 @@ static int add_making(struct rows *rows, uint32_t pc, const struct follow *follo
 	return r ? r : rows_add_special(rows, pc + (at + 1) * INSTRUCTION_BYTES, &half);
 }
 
-static bool leaves_frame(const struct follow *follow, uint32_t number)
-{
-	return follow_word(follow, number) == MOVE_SP_FP &&
-	       follow_word(follow, number + 1u) == POP_FP_LR &&
-	       (follow_word(follow, number + 2u) & ~(31u << REGISTER_AT)) == ALIGN_SP;
-}
-
 /* After a removed frame, until the code branches away.  *ret: where that is. */
 static int add_rest(struct rows *rows, uint32_t pc, struct follow *follow, uint32_t number,
 		    uint32_t *ret)
@@ -125,7 +118,9 @@ int interpreter_add_rows(struct rows *rows, uint32_t pc, struct follow *follow, 
 	follow->is_one_frame = true;
 	while (!r && at < follow->count) {
 		r = rows_add_special(rows, pc + at * INSTRUCTION_BYTES, &usual);
-		if (!r && leaves_frame(follow, at))
+		if (!r && follow_word(follow, at) == MOVE_SP_FP &&
+		    follow_word(follow, at + 1u) == POP_FP_LR &&
+		    (follow_word(follow, at + 2u) & ~(31u << REGISTER_AT)) == ALIGN_SP)
 			r = add_leaving(rows, pc, follow, at, &at);
 		else
 			at++;

@@ -82,16 +82,11 @@ struct frame_state frame_lost(void)
 	return frame;
 }
 
-static bool is_frame_from_fp(const struct frame_state *frame)
-{
-	return frame->has_fp && frame->cfa_kind != CFA_LOST;
-}
-
 /* rsp has an unknown value. */
 static void lose_sp(struct frame_state *frame)
 {
 	frame->has_sp = false;
-	if (!is_frame_from_fp(frame) && frame->cfa_kind == CFA_AT)
+	if (!(frame->has_fp && frame->cfa_kind != CFA_LOST) && frame->cfa_kind == CFA_AT)
 		*frame = frame_lost();
 }
 
@@ -189,14 +184,6 @@ static void step_leave(struct frame_state *frame)
 	step_pop(frame, REGISTER_RBP);
 }
 
-/* A frame begins where nothing was known. */
-static void begin_frame(struct frame_state *frame)
-{
-	*frame = frame_of_size(2 * WORD);
-	frame->has_fp = true;
-	frame->fp = frame->sp;
-}
-
 static void move_to_sp(struct frame_state *frame, unsigned from)
 {
 	if (from == REGISTER_RBP && frame->has_fp) {
@@ -223,7 +210,10 @@ static void step_move(struct frame_state *frame, const struct instruction *it, b
 		return;
 	}
 	if (frame->cfa_kind == CFA_LOST && was_pushed) {
-		begin_frame(frame);
+		/* A frame begins where nothing was known. */
+		*frame = frame_of_size(2 * WORD);
+		frame->has_fp = true;
+		frame->fp = frame->sp;
 		return;
 	}
 	if (!frame->is_fp_saved)
@@ -299,14 +289,6 @@ static void step_align(struct frame_state *frame, const struct instruction *it,
 		step_set(frame, it->to);
 }
 
-static void step_add(struct frame_state *frame, const struct instruction *it)
-{
-	if (it->to != REGISTER_RSP)
-		forget_register(frame, it->to);
-	else
-		move_sp(frame, it->value);
-}
-
 void frame_step(struct frame_state *frame, const struct instruction *it, struct frame_habits habits)
 {
 	bool was_pushed = frame->was_fp_pushed;
@@ -329,7 +311,10 @@ void frame_step(struct frame_state *frame, const struct instruction *it, struct 
 		step_store(frame, it);
 		break;
 	case INSTRUCTION_ADD:
-		step_add(frame, it);
+		if (it->to != REGISTER_RSP)
+			forget_register(frame, it->to);
+		else
+			move_sp(frame, it->value);
 		break;
 	case INSTRUCTION_ALIGN:
 		step_align(frame, it, habits);

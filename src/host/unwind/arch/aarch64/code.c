@@ -105,12 +105,6 @@ static void find_ways(struct follow *follow)
 	}
 }
 
-static bool is_trampoline(const struct follow *follow, uint32_t number)
-{
-	return follow_word(follow, number) == RT_SIGRETURN &&
-	       follow_word(follow, number + 1) == CALL_KERNEL;
-}
-
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
  * before.  In the call that the trampoline makes the pc stands behind its last byte. */
 static int report_rules(const struct follow *follow, const struct rules_listener *listener)
@@ -123,7 +117,8 @@ static int report_rules(const struct follow *follow, const struct rules_listener
 		uint64_t address = follow->piece->address + (uint64_t)i * INSTRUCTION_BYTES;
 		struct rules rules = follow_rules(follow, i);
 
-		if (is_trampoline(follow, i)) {
+		if (follow_word(follow, i) == RT_SIGRETURN &&
+		    follow_word(follow, i + 1) == CALL_KERNEL) {
 			r = listener->rules(listener->context, address - (i > 0), &signal);
 			behind = i + TRAMPOLINE;
 		} else if (i >= behind) {

@@ -246,16 +246,12 @@ void follow_guess(struct follow *follow, uint32_t number)
 	follow->is_guess = false;
 }
 
-/* Memory below sp is lost: an epilogue that does not reload what it has saved (assembly that does
- * not change x30) has it still in the register. */
-static bool is_left_in_register(const struct frame_state *state, int32_t saved, uint8_t held)
-{
-	return held == HELD_CALLER && !state->is_sp_lost && saved < state->sp_at;
-}
-
 static struct rule rule_of(const struct frame_state *state, int32_t saved, uint8_t held)
 {
-	if (saved != NOT_SAVED && !is_left_in_register(state, saved, held))
+	/* Memory below sp is lost: an epilogue that does not reload what it has saved (assembly
+	 * that does not change x30) has it still in the register. */
+	if (saved != NOT_SAVED &&
+	    !(held == HELD_CALLER && !state->is_sp_lost && saved < state->sp_at))
 		return (struct rule){ .kind = RULE_AT, .offset = saved };
 	if (held == HELD_ZERO)
 		return (struct rule){ .kind = RULE_UNDEFINED };

@@ -17,12 +17,6 @@ static bool is_of_record(const struct unwind_row *row)
 	       !(row->kind & (UNWIND_RA_IN_REGISTER | UNWIND_RA_ALONE));
 }
 
-/* May this instruction write to x29?  A quick test before decoding. */
-static bool names_fp(uint32_t word)
-{
-	return (word & 31) == FP || (word >> 5 & 31) == FP;
-}
-
 /* x29 = sp + distance: is the caller's x29 saved there by the row? */
 static bool points_to_record(const struct unwind_row *row, int32_t distance)
 {
@@ -41,7 +35,7 @@ static int find_record(const struct object_part *code, uint32_t pc, const struct
 		uint32_t word;
 
 		memcpy(&word, code->bytes + at, sizeof(word));
-		if (!names_fp(word))
+		if (!((word & 31) == FP || (word >> 5 & 31) == FP))
 			continue;
 		while (row + 1 < count && rows[row + 1].pc <= pc + at)
 			row++;

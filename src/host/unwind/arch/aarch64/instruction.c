@@ -260,12 +260,6 @@ static bool reaches_register(uint32_t word, unsigned number)
 	return (word & 0xfffffc00) == 0xf83fd000 && is_among(number, word_bits(word, 0, 5), 8);
 }
 
-/* Some hints sign x17 or return a value in x16; older processors ignore all of them. */
-static bool hint_may_write(uint32_t word, unsigned number)
-{
-	return (word & 0xfffff01f) == 0xd503201f && (number == 16 || number == 17);
-}
-
 bool instruction_may_write(uint32_t word, unsigned number)
 {
 	struct transfer it;
@@ -281,7 +275,8 @@ bool instruction_may_write(uint32_t word, unsigned number)
 		return false;
 	if ((word & 0x0a000000) == 0x08000000)
 		return names_register(word, number) || reaches_register(word, number);
-	if (hint_may_write(word, number))
+	/* Some hints sign x17 or return a value in x16; older processors ignore all of them. */
+	if ((word & 0xfffff01f) == 0xd503201f && (number == 16 || number == 17))
 		return true;
 	if (instruction_flow(word, &offset) != FLOW_ON)
 		return false;
@@ -316,12 +311,6 @@ void instruction_apply(uint32_t word, struct frame_state *state)
 	apply_copy(word, state);
 }
 
-/* A branch to an address in a register. */
-static enum flow flow_of_register(uint32_t word)
-{
-	return word_bits(word, 21, 2) == 1 ? FLOW_CALL : FLOW_END;
-}
-
 static const struct {
 	uint32_t mask, code;
 	enum flow flow;
@@ -341,7 +330,7 @@ enum flow instruction_flow(uint32_t word, int64_t *ret_offset)
 {
 	*ret_offset = 0;
 	if ((word & 0xfe000000) == 0xd6000000)
-		return flow_of_register(word);
+		return word_bits(word, 21, 2) == 1 ? FLOW_CALL : FLOW_END;
 	for (size_t i = 0; i < ARRAY_SIZE(flows); i++) {
 		if ((word & flows[i].mask) != flows[i].code)
 			continue;

@@ -78,12 +78,6 @@ static int try_others(struct trial *trial)
 	return r;
 }
 
-static bool is_trampoline(const struct trial *trial, uint32_t at)
-{
-	return trial->size - at >= sizeof(trampoline) &&
-	       !memcmp(trial->piece->bytes + at, trampoline, sizeof(trampoline));
-}
-
 /* A handler returns to the first instruction of a trampoline, and callers are looked up one byte
  * before.  In the call that the trampoline makes the pc stands behind its last byte. */
 static int report_trampoline(const struct trial *trial, uint32_t at,
@@ -121,7 +115,8 @@ static int report_rules(const struct trial *trial, const struct rules_listener *
 		struct rules rules = trial_rules(trial, at);
 		struct instruction it;
 
-		if (is_trampoline(trial, at)) {
+		if (trial->size - at >= sizeof(trampoline) &&
+		    !memcmp(trial->piece->bytes + at, trampoline, sizeof(trampoline))) {
 			r = report_trampoline(trial, at, listener);
 			at += sizeof(trampoline) + 1;
 			continue;

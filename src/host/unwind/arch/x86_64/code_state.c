@@ -51,12 +51,6 @@ static struct location location_plus(struct location location, int64_t by)
 	return location;
 }
 
-/* No function pops its own return address and continues. */
-static bool is_above_frame(struct location sp)
-{
-	return sp.base == BASE_CFA && sp.offset > -SLOT;
-}
-
 static void set_register(struct code_state *state, unsigned to, struct location value)
 {
 	if (to >= REGISTERS)
@@ -64,7 +58,8 @@ static void set_register(struct code_state *state, unsigned to, struct location 
 	state->registers[to] = value;
 	if (to == REGISTER_RBP)
 		state->has_callers_fp = false;
-	if (to == REGISTER_RSP && is_above_frame(value))
+	/* No function pops its own return address and continues. */
+	if (to == REGISTER_RSP && value.base == BASE_CFA && value.offset > -SLOT)
 		*state = state_lost();
 }
 

@@ -171,14 +171,6 @@ static bool is_prefix(unsigned byte)
 	       (byte & 0xe7) == 0x26 || byte == 0x64 || byte == 0x65;
 }
 
-/* For VEX and EVEX: these bits are inverted. */
-static void take_high_bits(struct decoding *it, unsigned byte)
-{
-	it->reg_high = ~byte >> 4 & 8;
-	it->index_high = ~byte >> 3 & 8;
-	it->rm_high = ~byte >> 2 & 8;
-}
-
 static enum map map_of(unsigned number)
 {
 	/* 5 and 6 have the shape of the third; those from 8 on are AMD's, behind 8F. */
@@ -198,7 +190,9 @@ static void take_vex(struct decoding *it, unsigned first)
 	it->reg_high = ~byte >> 4 & 8;
 	it->map = MAP_0F;
 	if (first != 0xc5) {
-		take_high_bits(it, byte);
+		it->reg_high = ~byte >> 4 & 8;
+		it->index_high = ~byte >> 3 & 8;
+		it->rm_high = ~byte >> 2 & 8;
 		it->map = map_of(first == 0x62 ? byte & 7 : byte & 31);
 		byte = byte_take(it);
 		it->is_wide = byte >> 7;
@@ -211,12 +205,6 @@ static void take_vex(struct decoding *it, unsigned first)
 	it->opcode = byte_take(it);
 }
 
-/* Else 8F is a pop. */
-static bool is_xop(const struct decoding *it)
-{
-	return it->at < it->room && (it->bytes[it->at] & 31) >= 8;
-}
-
 static void take_opcode(struct decoding *it)
 {
 	unsigned byte = byte_take(it);
@@ -227,7 +215,8 @@ static void take_opcode(struct decoding *it)
 		it->is_scalar |= (byte & 0xfe) == 0xf2;
 		it->is_repeated |= byte == 0xf3;
 	}
-	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62 || (byte == 0x8f && is_xop(it))) {
+	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62 ||
+	    (byte == 0x8f && it->at < it->room && (it->bytes[it->at] & 31) >= 8)) {
 		take_vex(it, byte);
 		return;
 	}
@@ -319,15 +308,11 @@ static void take_place(struct decoding *it)
 	it->rm |= it->rm_high;
 }
 
-/* The distance of a jump has four bytes in any case. */
-static bool is_far(const struct decoding *it)
-{
-	return it->map == MAP_0F || (it->opcode & 0xfe) == 0xe8;
-}
-
 static void take_immediate(struct decoding *it, unsigned shape)
 {
-	unsigned reg = it->reg & 7, wide = it->is_short && !is_far(it) ? 2 : 4;
+	/* The distance of a jump has four bytes in any case. */
+	bool is_far = it->map == MAP_0F || (it->opcode & 0xfe) == 0xe8;
+	unsigned reg = it->reg & 7, wide = it->is_short && !is_far ? 2 : 4;
 
 	if (it->map == MAP_ONE && (it->opcode & 0xfe) == 0xf6 && reg < 2)
 		shape |= it->opcode & 1 ? IMMZ : IMM8;

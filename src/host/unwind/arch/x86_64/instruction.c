@@ -15,12 +15,6 @@ static void set_target(const struct decoding *it, struct instruction *ret,
 	ret->target = (int64_t)it->at + it->immediate;
 }
 
-static void set_jump_by_memory(const struct decoding *it, struct instruction *ret)
-{
-	ret->kind = INSTRUCTION_JUMP;
-	ret->is_by_slot = it->mod == 0 && (it->rm & 7) == 5;
-}
-
 /* Two-byte opcodes of branches. */
 static bool read_flow_0f(const struct decoding *it, struct instruction *ret)
 {
@@ -47,13 +41,15 @@ static bool read_flow_one(const struct decoding *it, struct instruction *ret)
 	else if (opcode == 0xff && (reg == 2 || reg == 3))
 		ret->kind = INSTRUCTION_CALL;
 	else if (opcode == 0xff && (reg == 4 || reg == 5))
-		set_jump_by_memory(it, ret);
+		ret->kind = INSTRUCTION_JUMP;
 	else if ((opcode & 0xf6) == 0xc2)
 		ret->kind = INSTRUCTION_RETURN;
 	else if (opcode == 0xf4)
 		ret->kind = INSTRUCTION_TRAP;
 	else
 		return false;
+	ret->is_by_slot = ret->kind == INSTRUCTION_JUMP && opcode == 0xff && it->mod == 0 &&
+			  (it->rm & 7) == 5;
 	return true;
 }
 

@@ -267,15 +267,6 @@ static void state_leave(struct trial *trial, uint32_t at, const struct code_stat
 		trial->marks[at] |= MARK_LEAVES;
 }
 
-/* `switch` jumps by a table.  Of several jumps one with a frame is believed: one without may leave
- * the function. */
-static void table_remember(struct trial *trial, const struct instruction *it, uint32_t number)
-{
-	if (trial->follows_tables && it->target == TARGET_UNKNOWN && !it->is_by_slot &&
-	    (!trial->by_table || code_state_is_balanced(&trial->states[trial->by_table - 1])))
-		trial->by_table = number;
-}
-
 static void go_to_target(struct trial *trial, uint32_t at, const struct instruction *it,
 			 uint32_t number)
 {
@@ -367,8 +358,12 @@ static void go_on(struct trial *trial, uint32_t at)
 		return;
 	}
 	number = step_over(trial, at, &it);
-	if (number && it.kind == INSTRUCTION_JUMP)
-		table_remember(trial, &it, number);
+	/* `switch` jumps by a table.  Of several jumps one with a frame is believed: one without
+	 * may leave the function. */
+	if (number && it.kind == INSTRUCTION_JUMP && trial->follows_tables &&
+	    it.target == TARGET_UNKNOWN && !it.is_by_slot &&
+	    (!trial->by_table || code_state_is_balanced(&trial->states[trial->by_table - 1])))
+		trial->by_table = number;
 	if (number && (it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH))
 		go_to_target(trial, at, &it, number);
 	if (number && !trial_is_over(trial, at, &it))

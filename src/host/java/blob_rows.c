@@ -90,21 +90,20 @@ static int add_part(struct blob_rows *self, const struct java_memory *memory,
 static int add_interpreter(struct blob_rows *self, const struct java_memory *memory,
 			   const struct java_layout *layout, const unsigned char *bytes)
 {
-	const struct unwind_row nothing = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
 	CLEANUP(free) struct java_part *parts = NULL;
 	const struct java_blob *blob = &self->blob;
 	size_t count;
 	int r = java_parts_read(&parts, &count, memory, layout, blob->code_begin, blob->code_end);
 
 	if (!r)
-		r = rows_add(&self->rows, 0, nothing);
+		r = rows_add_kind(&self->rows, 0, UNWIND_BAD);
 	for (size_t i = 0; !r && i < count; i++)
 		r = add_part(self, memory, layout->add_rows, &parts[i], bytes);
 	if (!r && count)
-		r = rows_add(&self->rows,
-			     (uint32_t)(parts[count - 1].address + parts[count - 1].size -
-					blob->code_begin),
-			     nothing);
+		r = rows_add_kind(&self->rows,
+				  (uint32_t)(parts[count - 1].address + parts[count - 1].size -
+					     blob->code_begin),
+				  UNWIND_BAD);
 	return r;
 }
 

@@ -232,7 +232,6 @@ static int look_at_heap(struct known_heap *known, const struct java_heap *heap, 
 
 static int add_blob(struct rows *rows, const struct blob_rows *blob, uint64_t low)
 {
-	const struct unwind_row newer = { .kind = UNWIND_NEWER, .fp = UNWIND_FP_SAME };
 	uint32_t begin = (uint32_t)(blob->blob.code_begin - low);
 	int r = 0;
 
@@ -243,7 +242,7 @@ static int add_blob(struct rows *rows, const struct blob_rows *blob, uint64_t lo
 								   &blob->rows.specials[row->cfa])
 						: rows_add(rows, begin + row->pc, *row);
 	}
-	return r ? r : rows_add(rows, (uint32_t)(blob->blob.code_end - low), newer);
+	return r ? r : rows_add_kind(rows, (uint32_t)(blob->blob.code_end - low), UNWIND_NEWER);
 }
 
 static void rows_done_at_scope_end(struct rows *rows)
@@ -253,15 +252,13 @@ static void rows_done_at_scope_end(struct rows *rows)
 
 static int make_table(const struct known_heap *heap, struct made_code *ret)
 {
-	const struct unwind_row newer = { .kind = UNWIND_NEWER, .fp = UNWIND_FP_SAME };
-	const struct unwind_row end = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
 	CLEANUP(rows_done) struct rows rows = { 0 };
-	int r = rows_add(&rows, 0, newer);
+	int r = rows_add_kind(&rows, 0, UNWIND_NEWER);
 
 	for (size_t i = 0; !r && i < heap->count; i++)
 		r = add_blob(&rows, &heap->blobs[i], heap->heap.low);
 	if (!r)
-		r = rows_add(&rows, (uint32_t)(heap->heap.high - heap->heap.low), end);
+		r = rows_add_kind(&rows, (uint32_t)(heap->heap.high - heap->heap.low), UNWIND_NONE);
 	if (r)
 		return r;
 	ret->start = heap->heap.low;

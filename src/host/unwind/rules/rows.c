@@ -211,15 +211,18 @@ static bool make_short(const struct rows *rows, const struct unwind_special *fro
 {
 	if (from->base > UNWIND_BASE_FP || from->ra_saved == UNWIND_SAVED_IN ||
 	    from->is_dereferenced || from->is_low || from->addition ||
-	    !is_word(from->offset, 0, UINT16_MAX) || from->fp_saved == UNWIND_SAVED_AT_BASE ||
-	    (from->fp_saved && !is_word(from->fp_offset, INT8_MIN + 1, INT8_MAX)))
+	    !is_word(from->offset, 0, UINT16_MAX) ||
+	    (from->fp_saved && (from->fp_saved != UNWIND_SAVED_AT_CFA ||
+				!is_word(from->fp_offset, INT8_MIN + 1, INT8_MAX))))
 		return false;
 	*ret = (struct unwind_row){
 		.kind = from->base == UNWIND_BASE_SP ? UNWIND_SP : UNWIND_FP,
 		.cfa = (__u16)(from->offset / WORD),
 		.fp = (__s8)(from->fp_saved ? from->fp_offset / WORD : UNWIND_FP_SAME),
 	};
-	return rows->machine->is_ra_pushed || place_ra(from, ret);
+	return rows->machine->is_ra_pushed
+		       ? from->ra_saved == UNWIND_SAVED_AT_CFA && from->ra_offset == -WORD
+		       : place_ra(from, ret);
 }
 
 static int add_special(struct rows *rows, const struct unwind_special *special, size_t *ret)
@@ -240,19 +243,39 @@ static int add_special(struct rows *rows, const struct unwind_special *special, 
 	return 0;
 }
 
-int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special *special)
+/* `flags`: of the row's kind. */
+static int add_as_special(struct rows *rows, uint32_t pc, const struct unwind_special *special,
+			  __u8 flags)
 {
-	struct unwind_row row = { .kind = UNWIND_SPECIAL, .fp = UNWIND_FP_SAME };
+	struct unwind_row row = { .kind = UNWIND_SPECIAL | flags, .fp = UNWIND_FP_SAME };
 	size_t index;
 	int r = add_special(rows, special, &index);
 
-	if (r == -ENOMEM)
-		return r;
 	if (r < 0)
-		row.kind = UNWIND_BAD;
-	else
-		row.cfa = (__u16)index;
+		return r == -ENOMEM ? r : rows_add_kind(rows, pc, UNWIND_BAD);
+	row.cfa = (__u16)index;
 	return rows_add(rows, pc, row);
+}
+
+int rows_add_special(struct rows *rows, uint32_t pc, const struct unwind_special *special)
+{
+	return add_as_special(rows, pc, special, 0);
+}
+
+static int add_exact(struct rows *rows, uint32_t pc, const struct unwind_special *special,
+		     __u8 flags)
+{
+	struct unwind_row row;
+
+	if (!make_short(rows, special, &row))
+		return add_as_special(rows, pc, special, flags);
+	row.kind |= flags;
+	return rows_add(rows, pc, row);
+}
+
+int rows_add_exact(struct rows *rows, uint32_t pc, const struct unwind_special *special)
+{
+	return add_exact(rows, pc, special, 0);
 }
 
 bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row)
@@ -264,59 +287,26 @@ bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row
 int rows_add_with_fp(struct rows *rows, uint32_t pc, const struct unwind_row *row)
 {
 	struct unwind_special special = rows->specials[row->cfa];
-	struct unwind_row shorter;
 
 	special.fp_saved = UNWIND_SAVED_NOT;
 	special.fp_offset = 0;
-	if (make_short(rows, &special, &shorter))
-		return rows_add(rows, pc, shorter);
-	return rows_add_special(rows, pc, &special);
-}
-
-static __u8 rules_throw(const struct rules *rules)
-{
-	return rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0;
-}
-
-static int make_row(struct rows *rows, const struct rules *rules, struct unwind_row *ret)
-{
-	struct unwind_special special;
-	size_t index;
-	int r;
-
-	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
-	if (rules->ra.kind == RULE_UNDEFINED) {
-		ret->kind = UNWIND_END;
-		return 0;
-	}
-	if (rows->machine->is_ra_pushed && rules->cfa.kind == RULE_EXPRESSION &&
-	    read_plt(rules->cfa.expression, ret))
-		return 0;
-	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
-	if (!read_rules(rows, rules, &special))
-		return 0;
-	forget_popped(rows, &special);
-	if (make_short(rows, &special, ret)) {
-		ret->kind |= rules_throw(rules);
-		return 0;
-	}
-	*ret = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
-	r = add_special(rows, &special, &index);
-	if (r == -ENOMEM)
-		return r;
-	*ret = (struct unwind_row){ .kind = r < 0 ? UNWIND_BAD
-						  : UNWIND_SPECIAL | rules_throw(rules),
-				    .cfa = (__u16)(r < 0 ? 0 : index),
-				    .fp = UNWIND_FP_SAME };
-	return 0;
+	return rows_add_exact(rows, pc, &special);
 }
 
 int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules)
 {
-	struct unwind_row row;
-	int r = make_row(rows, rules, &row);
+	struct unwind_special special;
+	struct unwind_row plt;
 
-	return r < 0 ? r : rows_add(rows, pc, row);
+	if (rules->ra.kind == RULE_UNDEFINED)
+		return rows_add_kind(rows, pc, UNWIND_END);
+	if (rows->machine->is_ra_pushed && rules->cfa.kind == RULE_EXPRESSION &&
+	    read_plt(rules->cfa.expression, &plt))
+		return rows_add(rows, pc, plt);
+	if (!read_rules(rows, rules, &special))
+		return rows_add_kind(rows, pc, UNWIND_BAD);
+	forget_popped(rows, &special);
+	return add_exact(rows, pc, &special, rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0);
 }
 
 int rows_detach(struct rows *rows, size_t first, struct unwind_row **ret, size_t *ret_count)

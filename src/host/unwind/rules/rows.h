@@ -30,6 +30,8 @@ static inline int rows_add_kind(struct rows *rows, uint32_t pc, unsigned kind)
 /* Adds an exact rule.  UNWIND_BAD where there are too many. */
 int rows_add_special(struct rows *rows, uint32_t pc,
 		     const struct unwind_special *special) MUST_CHECK;
+/* The same, or a short row where that suffices. */
+int rows_add_exact(struct rows *rows, uint32_t pc, const struct unwind_special *special) MUST_CHECK;
 /* Whether the row has the caller's fp where fp points to. */
 bool rows_keep_fp_in_frame(const struct rows *rows, const struct unwind_row *row);
 /* Adds such a row, with fp the caller's again. */

@@ -25,22 +25,17 @@ struct scan {
 	struct follow follow;
 };
 
-int java_add_nothing(struct rows *rows, uint32_t pc)
-{
-	return rows_add(rows, pc, (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME });
-}
-
 int java_add_rules(struct rows *rows, uint32_t pc, const struct follow *follow, uint32_t number)
 {
 	const struct rules rules = follow_rules(follow, number);
 
-	return rules.kind == RULES_NONE ? java_add_nothing(rows, pc)
+	return rules.kind == RULES_NONE ? rows_add_kind(rows, pc, UNWIND_BAD)
 					: rows_add_rules(rows, pc, &rules);
 }
 
 static int add_from(const struct scan *scan, uint32_t first)
 {
-	int r = first ? java_add_nothing(scan->rows, scan->pc) : 0;
+	int r = first ? rows_add_kind(scan->rows, scan->pc, UNWIND_BAD) : 0;
 
 	for (uint32_t i = first; !r && i < scan->follow.count; i++)
 		r = java_add_rules(scan->rows, scan->pc + i * INSTRUCTION_BYTES, &scan->follow, i);
@@ -113,7 +108,7 @@ static int scan_method(struct scan *scan)
 	follow->is_one_frame = true;
 	if (complete >= follow->count || code->frame_size < 2 * WORD ||
 	    code->frame_size > FRAME_SIZE_MAX || !follow_prologue(scan, complete))
-		return java_add_nothing(scan->rows, scan->pc);
+		return rows_add_kind(scan->rows, scan->pc, UNWIND_BAD);
 	whole.fp = follow->states[complete].fp;
 	whole.fp_at = follow->states[complete].fp_at;
 	follow->visits[complete] = VISIT_NEVER;
@@ -272,7 +267,7 @@ static int scan_frameless(struct scan *scan)
 	struct follow *follow = &scan->follow;
 
 	if (!follow->count)
-		return java_add_nothing(scan->rows, scan->pc);
+		return rows_add_kind(scan->rows, scan->pc, UNWIND_BAD);
 	follow_arrive(follow, 0, &begin);
 	return java_add_rules(scan->rows, scan->pc, follow, 0);
 }
@@ -285,7 +280,7 @@ static int scan_interpreter(struct scan *scan)
 
 static int scan_unknown(struct scan *scan)
 {
-	return java_add_nothing(scan->rows, scan->pc);
+	return rows_add_kind(scan->rows, scan->pc, UNWIND_BAD);
 }
 
 static int (*const scans[])(struct scan *scan) = {

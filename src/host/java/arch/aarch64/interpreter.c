@@ -73,11 +73,11 @@ static int add_making(struct rows *rows, uint32_t pc, const struct follow *follo
 
 	*ret = at < follow->count ? at + 2 : at;
 	if (at == follow->count)
-		return java_add_nothing(rows, pc);
+		return rows_add_kind(rows, pc, UNWIND_BAD);
 	r = rows_add_special(rows, pc, &rule);
 	for (uint32_t i = 0; !r && i < at; i++) /* a call overwrites the return address */
 		if (instruction_flow(follow_word(follow, i), &offset) == FLOW_CALL)
-			r = java_add_nothing(rows, pc + i * INSTRUCTION_BYTES);
+			r = rows_add_kind(rows, pc + i * INSTRUCTION_BYTES, UNWIND_BAD);
 	return r ? r : rows_add_special(rows, pc + (at + 1) * INSTRUCTION_BYTES, &half);
 }
 

@@ -7,6 +7,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/java/arch/x86_64/frame_state.h"
+#include "host/unwind/arch/code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -36,13 +37,11 @@ struct scan {
 static int add_row(struct scan *scan, size_t at, const struct frame_state *frame)
 {
 	uint32_t pc = scan->pc + (uint32_t)at;
-	struct unwind_special special;
-	struct unwind_row row = frame_row(frame, &special);
+	struct unwind_special rule;
 
-	if (scan->is_blind)
-		row = (struct unwind_row){ .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
-	return row.kind == UNWIND_SPECIAL ? rows_add_special(scan->rows, pc, &special)
-					  : rows_add(scan->rows, pc, row);
+	return scan->is_blind || !frame_rule(frame, &rule)
+		       ? rows_add_kind(scan->rows, pc, UNWIND_BAD)
+		       : rows_add_exact(scan->rows, pc, &rule);
 }
 
 /* By the number that stands for it; 0: there are too many. */
@@ -293,6 +292,7 @@ int java_add_rows_x86_64(struct rows *rows, uint32_t pc, const struct code *code
 		return -ENOMEM;
 	scan->code = code;
 	scan->rows = rows;
+	rows->machine = unwind_machine_of(EM_X86_64);
 	scan->pc = pc;
 	scan->waiting = waiting;
 	return scan_code(scan);

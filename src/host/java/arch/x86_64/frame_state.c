@@ -379,54 +379,28 @@ static bool set_saved(const struct frame_state *frame, int32_t offset, __u8 *ret
 	return frame->cfa_kind == CFA_AT || frame->has_fp || frame->has_sp;
 }
 
-static bool make_rule(const struct frame_state *frame, struct unwind_special *rule)
+bool frame_rule(const struct frame_state *frame, struct unwind_special *ret)
 {
-	*rule = (struct unwind_special){ 0 };
-	if (!set_cfa(frame, rule))
+	*ret = (struct unwind_special){ 0 };
+	if (!set_cfa(frame, ret))
 		return false;
 	if (frame->is_fp_saved &&
-	    !set_saved(frame, frame->saved_fp, &rule->fp_saved, &rule->fp_offset))
+	    !set_saved(frame, frame->saved_fp, &ret->fp_saved, &ret->fp_offset))
 		return false;
 	if (frame->ra_register == REGISTER_NONE)
-		return set_saved(frame, frame->ra, &rule->ra_saved, &rule->ra_offset);
-	rule->ra_saved = UNWIND_SAVED_IN;
-	rule->ra_offset = (__s32)dwarf_number(frame->ra_register);
+		return set_saved(frame, frame->ra, &ret->ra_saved, &ret->ra_offset);
+	ret->ra_saved = UNWIND_SAVED_IN;
+	ret->ra_offset = (__s32)dwarf_number(frame->ra_register);
 	return true;
-}
-
-static bool is_short(const struct unwind_special *rule)
-{
-	return rule->base <= UNWIND_BASE_FP && !rule->is_dereferenced && rule->offset >= 0 &&
-	       rule->offset % WORD == 0 && rule->offset / WORD <= UINT16_MAX &&
-	       rule->ra_saved == UNWIND_SAVED_AT_CFA && rule->ra_offset == -WORD &&
-	       (!rule->fp_saved ||
-		(rule->fp_saved == UNWIND_SAVED_AT_CFA && rule->fp_offset % WORD == 0 &&
-		 rule->fp_offset / WORD > UNWIND_FP_SAME && rule->fp_offset < 0));
-}
-
-struct unwind_row frame_row(const struct frame_state *frame, struct unwind_special *ret_special)
-{
-	struct unwind_row row = { .kind = UNWIND_BAD, .fp = UNWIND_FP_SAME };
-
-	if (!make_rule(frame, ret_special))
-		return row;
-	row.kind = UNWIND_SPECIAL;
-	if (!is_short(ret_special))
-		return row;
-	row.kind = ret_special->base == UNWIND_BASE_SP ? UNWIND_SP : UNWIND_FP;
-	row.cfa = (__u16)(ret_special->offset / WORD);
-	if (ret_special->fp_saved)
-		row.fp = (__s8)(ret_special->fp_offset / WORD);
-	return row;
 }
 
 bool frame_agrees(const struct frame_state *a, const struct frame_state *b)
 {
 	struct unwind_special of_a, of_b;
-	struct unwind_row row_a = frame_row(a, &of_a), row_b = frame_row(b, &of_b);
+	bool has_rule = frame_rule(a, &of_a);
 
-	return !memcmp(&row_a, &row_b, sizeof(row_a)) &&
-	       (row_a.kind != UNWIND_SPECIAL || !memcmp(&of_a, &of_b, sizeof(of_a)));
+	return has_rule == frame_rule(b, &of_b) &&
+	       (!has_rule || !memcmp(&of_a, &of_b, sizeof(of_a)));
 }
 
 struct frame_state frame_common(const struct frame_state *a, const struct frame_state *b)

@@ -54,8 +54,8 @@ struct frame_habits {
 void frame_step(struct frame_state *frame, const struct instruction *instruction,
 		struct frame_habits habits);
 
-/* The rule of a state.  UNWIND_BAD: there is none.  For UNWIND_SPECIAL *ret_special is it. */
-struct unwind_row frame_row(const struct frame_state *frame, struct unwind_special *ret_special);
+/* The rule of a state; false: there is none. */
+bool frame_rule(const struct frame_state *frame, struct unwind_special *ret);
 
 /* Whether two states have the same rule. */
 bool frame_agrees(const struct frame_state *a, const struct frame_state *b);

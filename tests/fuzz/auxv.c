@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "host/process/auxv.h"
-#include "host/process/libc/libc_version.h"
+#include "host/process/libc/libc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

@@ -13,7 +13,7 @@
 #include "host/core/self/interrupt.h"
 #include "host/process/memory.h"
 #include "host/process/rights/rights.h"
-#include "host/process/schedstat.h"
+#include "host/process/stat.h"
 #include "host/process/threads.h"
 #include "shared/arch/doorstep.h"
 #include "shared/arch/elf.h"

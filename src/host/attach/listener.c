@@ -9,7 +9,7 @@
 #include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -15,7 +15,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 
 struct ps_values {
 	bool is_json;

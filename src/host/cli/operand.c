@@ -9,8 +9,8 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "host/process/process.h"
-#include "host/process/script.h"
+#include "host/process/inspect/process.h"
+#include "host/process/inspect/script.h"
 #include "host/process/status.h"
 
 #include <errno.h>

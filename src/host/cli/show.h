@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/core/text/json.h"
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 
 /* Opens {"event":"process",...}, with the verdict, and leaves it open for further members. */
 void show_process_json(struct json *json, const struct process *process);

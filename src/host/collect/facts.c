@@ -14,7 +14,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/secrets.h"
 #include "host/core/text/text.h"
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 #include "host/process/procfs.h"
 
 /* As the kernel has it: reading options changes the words of main(). */

@@ -7,7 +7,7 @@
 #include "host/core/text/text.h"
 #include "host/model/read/chunks.h"
 #include "host/model/samples/languages.h"
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 #include "host/process/threads.h"
 #include "host/recorder/samples/sampling.h"
 

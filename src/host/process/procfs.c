@@ -16,7 +16,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/text/text.h"
-#include "host/process/rights/rights.h"
+#include "host/process/rights_fix.h"
 
 /* 262144 mappings (a common vm.max_map_count) of long paths stay below this. */
 #define PROC_MAX_BYTES ((size_t)256 << 20)

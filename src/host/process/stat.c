@@ -7,10 +7,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
+#include "host/process/status.h"
 
 #define PF_EXITING 0x00000004u
 #define PF_KTHREAD 0x00200000u /* include/linux/sched.h; the same since 2.6.26 */
@@ -105,4 +107,67 @@ int stat_read(pid_t pid, pid_t tid, struct process_stat *ret, struct err *err)
 		snprintf(name, sizeof(name), "stat");
 	size = proc_read_small(pid, name, text, sizeof(text), err);
 	return size < 0 ? (int)size : stat_parse(text, (size_t)size, ret, err);
+}
+
+static bool read_number(struct text *rest, uint64_t *ret)
+{
+	struct text word;
+
+	return text_take_word(rest, &word) && text_take_number(&word, 10, ret);
+}
+
+int schedstat_parse(const char *text, size_t size, struct schedstat *ret)
+{
+	struct text rest = { text, text + size };
+	struct schedstat read;
+
+	if (!read_number(&rest, &read.run_ns) || !read_number(&rest, &read.wait_ns) ||
+	    !read_number(&rest, &read.turns))
+		return -EBADMSG;
+	*ret = read;
+	return 0;
+}
+
+int schedstat_read(pid_t pid, pid_t tid, struct schedstat *ret)
+{
+	char path[64], text[128];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	size = text_read_small(path, text, sizeof(text));
+	return size < 0 ? (int)size : schedstat_parse(text, (size_t)size, ret);
+}
+
+/* The second number of statm: pages that are in memory. */
+static uint64_t rss_read(pid_t pid)
+{
+	char path[64], text[128];
+	struct text rest;
+	uint64_t pages = 0;
+
+	snprintf(path, sizeof(path), "/proc/%d/statm", (int)pid);
+	if (text_read_small(path, text, sizeof(text)) <= 0)
+		return 0;
+	rest = text_of(text);
+	(void)(text_take_number(&rest, 10, &pages) && text_take_char(&rest, ' ') &&
+	       text_take_number(&rest, 10, &pages));
+	return MIN(pages, UINT64_MAX >> 24) * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+int process_usage_read(pid_t pid, struct process_usage *ret)
+{
+	struct process_status status;
+	struct timespec time;
+	struct err ignored;
+	clockid_t clock;
+
+	if (clock_getcpuclockid(pid, &clock) || clock_gettime(clock, &time) ||
+	    status_read(pid, pid, &status, &ignored))
+		return -ESRCH;
+	*ret = (struct process_usage){
+		.cpu_ns = (uint64_t)time.tv_sec * 1000000000u + (uint64_t)time.tv_nsec,
+		.rss_bytes = rss_read(pid),
+		.threads = status.threads,
+	};
+	return 0;
 }

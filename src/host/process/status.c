@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
@@ -171,4 +172,20 @@ int status_read(pid_t pid, pid_t tid, struct process_status *ret, struct err *er
 	snprintf(name, sizeof(name), "task/%d/status", (int)tid);
 	r = proc_read(pid, name, &text, &size, err);
 	return r < 0 ? r : status_parse(text, size, ret, err);
+}
+
+/* The last number in its list. */
+pid_t inner_number(pid_t pid, pid_t tid)
+{
+	char path[64], text[4096];
+	const char *line, *last = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", (int)pid, (int)tid);
+	if (text_read_small(path, text, sizeof(text)) <= 0)
+		return tid;
+	line = strstr(text, "\nNSpid:");
+	for (const char *at = line ? line + 7 : ""; *at && *at != '\n'; at++)
+		if (*at == '\t')
+			last = at + 1;
+	return last ? (pid_t)strtol(last, NULL, 10) : tid;
 }

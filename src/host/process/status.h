@@ -36,3 +36,7 @@ int status_parse(const char *text, size_t size, struct process_status *ret,
 		 struct err *err) MUST_CHECK;
 /* tid may equal pid.  -ESRCH when it has ended. */
 int status_read(pid_t pid, pid_t tid, struct process_status *ret, struct err *err) MUST_CHECK;
+
+/* The number that a thread has in its own pid namespace; `tid` itself where the kernel does not
+ * show it.  Cheaper than all of status. */
+pid_t inner_number(pid_t pid, pid_t tid);

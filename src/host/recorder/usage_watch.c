@@ -4,7 +4,7 @@
 #include "host/recorder/usage_watch.h"
 
 #include "host/core/clock.h"
-#include "host/process/usage.h"
+#include "host/process/stat.h"
 #include "host/recording/facts.h"
 
 #define LOOK_NS       200000000u

@@ -8,7 +8,7 @@
 #include "host/core/text/text.h"
 #include "host/counters/amd/request.h"
 #include "host/model/domains.h"
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 #include "host/recorder/record_job.h"
 #include "host/recording/facts.h"
 

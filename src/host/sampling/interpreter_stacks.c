@@ -4,7 +4,7 @@
  */
 #include "host/sampling/interpreter_stacks.h"
 
-#include "host/process/inner_number.h"
+#include "host/process/status.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 #include "host/core/text/path.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/schedstat.h"
+#include "host/process/stat.h"
 #include "host/process/threads.h"
 #include "host/session/trace.h"
 

@@ -5,7 +5,7 @@
 
 #include "host/attach/listener.h"
 #include "host/core/cleanup.h"
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 #include "host/session/register_libraries.h"
 #include "host/session/steps.h"
 #include "host/session/trace.h"

@@ -5,9 +5,9 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/foreign_file.h"
+#include "host/process/inspect/attachable.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
-#include "host/process/rights/attachable.h"
 #include "host/process/rights/rights.h"
 
 #include <errno.h>

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 #include "shared/elf/image.h"
 #include "shared/wire/job.h"
 #include "shared/wire/page.h"

@@ -7,9 +7,9 @@
 #include "host/core/text/secrets.h"
 #include "host/core/threads/thread_state.h"
 #include "host/process/cgroup.h"
-#include "host/process/process.h"
+#include "host/process/inspect/attachable.h"
+#include "host/process/inspect/process.h"
 #include "host/process/procfs.h"
-#include "host/process/rights/attachable.h"
 #include "host/recorder/samples/sampling.h"
 #include "host/sampling/sampler.h"
 

@@ -4,7 +4,7 @@
 #include "host/live/store/curves.h"
 
 #include "host/core/clock.h"
-#include "host/process/usage.h"
+#include "host/process/stat.h"
 
 #include <stdlib.h>
 

@@ -13,6 +13,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+struct scope {
+	size_t descendants;
+	size_t users; /* distinct effective user ids of the descendants */
+};
+
 static int compare_users(const void *a, const void *b)
 {
 	uid_t left = *(const uid_t *)a, right = *(const uid_t *)b;
@@ -35,7 +40,8 @@ static size_t users_read(const pid_t *pids, size_t count, uid_t *ret)
 	return found;
 }
 
-int scope_read(pid_t root, struct scope *ret, struct err *err)
+/* Counts the living descendants of a process. */
+static int scope_read(pid_t root, struct scope *ret, struct err *err)
 {
 	CLEANUP(free) pid_t *pids = NULL;
 	CLEANUP(free) uid_t *users = NULL;
@@ -55,7 +61,7 @@ int scope_read(pid_t root, struct scope *ret, struct err *err)
 	return 0;
 }
 
-bool scope_is_wide(pid_t root, const struct scope *scope)
+static bool scope_is_wide(pid_t root, const struct scope *scope)
 {
 	return (root == 1 && scope->descendants) || scope->descendants > SCOPE_DESCENDANTS_MAX ||
 	       scope->users > 1;

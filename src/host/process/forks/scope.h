@@ -12,17 +12,6 @@
 #define SCOPE_DESCENDANTS_MAX 32u
 #define SCOPE_VARIABLE        "LIMPET_ALL_DESCENDANTS" /* "1" allows every scope */
 
-struct scope {
-	size_t descendants;
-	size_t users; /* distinct effective user ids of the descendants */
-};
-
-/* Counts the living descendants of a process. */
-int scope_read(pid_t root, struct scope *ret, struct err *err) MUST_CHECK;
-
-/* True for descendants of process 1, for more than SCOPE_DESCENDANTS_MAX, and for several users. */
-bool scope_is_wide(pid_t root, const struct scope *scope);
-
 /* 0, or -EPERM (EXIT_USAGE) where the scope is wide and SCOPE_VARIABLE does not allow it. */
 int scope_check(pid_t root, struct err *err) MUST_CHECK;
 

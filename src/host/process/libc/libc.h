@@ -38,6 +38,10 @@ struct libc_cache {
 void libc_find(const struct maps *maps, const struct auxv *auxv, int memory,
 	       struct libc_cache *cache, struct libc *ret);
 
+/* Fills in the version from a piece of the library's bytes; *ret has its flavour.  True when it was
+ * there, else 0.0.0 stays. */
+bool libc_version_search(const char *bytes, size_t size, struct libc *ret);
+
 /* "glibc", "musl", "none", ... */
 const char *libc_flavour_name(enum libc_flavour flavour);
 

@@ -1,13 +1,16 @@
 /*
- * Reads the rights of this process without trying anything.
+ * Reads the rights of limpet, and what is known of those of other processes, without trying
+ * anything.
  */
 #include "host/process/rights/rights.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <elf.h>
+#include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "host/core/text/text.h"
+#include "host/process/auxv.h"
 #include "host/process/status.h"
 
 static int read_sysctl(const char *path, int missing)
@@ -37,27 +40,6 @@ static bool has_mapped_users(void)
 	return inside != 0 || outside != 0 || count != UINT32_MAX;
 }
 
-static bool cgroup_mentions(const char *word)
-{
-	char text[4096];
-
-	return text_read_small("/proc/self/cgroup", text, sizeof(text)) > 0 && strstr(text, word);
-}
-
-/* First the engine with the most specific advice for capabilities. */
-static const char *find_container(void)
-{
-	if (secure_getenv("KUBERNETES_SERVICE_HOST") || cgroup_mentions("kubepods"))
-		return "kubernetes";
-	if (access("/run/.containerenv", F_OK) == 0 || cgroup_mentions("libpod"))
-		return "podman";
-	if (access("/.dockerenv", F_OK) == 0 || cgroup_mentions("docker"))
-		return "docker";
-	if (secure_getenv("container"))
-		return "container";
-	return NULL;
-}
-
 void rights_read(struct rights *ret)
 {
 	struct process_status status;
@@ -71,7 +53,7 @@ void rights_read(struct rights *ret)
 		.yama_scope = read_sysctl("/proc/sys/kernel/yama/ptrace_scope", -1),
 		.memfd_noexec = read_sysctl("/proc/sys/vm/memfd_noexec", 0),
 		.is_user_namespace = has_mapped_users(),
-		.container = find_container(),
+		.container = container_engine(),
 	};
 	if (status_read(ret->pid, ret->pid, &status, &ignored) == 0)
 		ret->capabilities = status.capabilities;
@@ -80,32 +62,47 @@ void rights_read(struct rights *ret)
 		ret->modules[0] = '\0';
 }
 
-const char *rights_fix(void)
-{
-	if (geteuid())
-		return "run limpet as root, or: " RIGHTS_SETUP;
-	return find_container()
-		       ? "start the container with the capabilities SYS_PTRACE, PERFMON and "
-			 "BPF, as docker run --cap-add does"
-		       : "run limpet with all capabilities: root lacks some here";
-}
-
-int rights_fix_with(struct err *err, const char *capability, const char *otherwise)
-{
-	const char *rest = otherwise ? "\n" : "", *words = otherwise ? otherwise : "";
-
-	if (geteuid())
-		return err_fix(err, "run limpet as root (sudo)%s%s", rest, words);
-	if (find_container())
-		return err_fix(
-			err,
-			"start the container with the capability %s, as docker run --cap-add does%s%s",
-			capability, rest, words);
-	return err_fix(err, "run limpet with the capability CAP_%s: root lacks it here%s%s",
-		       capability, rest, words);
-}
-
 bool rights_have(const struct rights *rights, enum capability capability)
 {
 	return rights->capabilities >> capability & 1;
+}
+
+static enum sameness namespaces_compare(pid_t pid, const char *name)
+{
+	char theirs[48], ours[32];
+	struct stat a, b;
+
+	snprintf(theirs, sizeof(theirs), "/proc/%d/ns/%s", (int)pid, name);
+	snprintf(ours, sizeof(ours), "/proc/self/ns/%s", name);
+	if (stat(theirs, &a) < 0 || stat(ours, &b) < 0)
+		return SAME_UNKNOWN;
+	return a.st_ino == b.st_ino && a.st_dev == b.st_dev ? SAME_YES : SAME_NO;
+}
+
+void namespaces_read(pid_t pid, struct namespaces *ret)
+{
+	*ret = (struct namespaces){
+		.mnt = namespaces_compare(pid, "mnt"),
+		.pid = namespaces_compare(pid, "pid"),
+		.user = namespaces_compare(pid, "user"),
+		.net = namespaces_compare(pid, "net"),
+	};
+}
+
+static bool has_more_rights(const struct process_status *status)
+{
+	return status->uid != status->euid || status->gid != status->egid ||
+	       (status->euid && status->capabilities);
+}
+
+/* By the kernel's flag (AT_SECURE); where that may not be read, by facts visible to every user. */
+bool program_is_privileged(pid_t pid)
+{
+	struct process_status status;
+	struct err ignored = { 0 };
+	struct auxv auxv;
+
+	if (!auxv_read(pid, &auxv, &ignored))
+		return auxv_value(&auxv, AT_SECURE);
+	return !status_read(pid, pid, &status, &ignored) && has_more_rights(&status);
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/err.h"
+#include "host/process/rights_fix.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,10 +17,6 @@ enum capability {
 	CAPABILITY_PERFMON = 38,
 	CAPABILITY_BPF = 39,
 };
-
-/* Where a right is missing.  File capabilities make root of every user who may run the file: a
- * message that recommends them must warn of that. */
-#define RIGHTS_SETUP "limpet doctor --setup"
 
 struct rights {
 	pid_t pid;
@@ -36,12 +32,21 @@ struct rights {
 
 void rights_read(struct rights *ret);
 
-/* How limpet gets the rights of root: a text for err_fix().  Root in a container needs
- * capabilities. */
-const char *rights_fix(void);
-
-/* The same for one capability, by the kernel's name without CAP_; or an alternative, which may be
- * NULL. */
-int rights_fix_with(struct err *err, const char *capability, const char *otherwise);
-
 bool rights_have(const struct rights *rights, enum capability capability);
+
+/* Whether a process lives in the same namespaces as limpet. */
+enum sameness {
+	SAME_UNKNOWN, /* not enough rights to read */
+	SAME_YES,
+	SAME_NO,
+};
+
+struct namespaces {
+	enum sameness mnt, pid, user, net;
+};
+
+void namespaces_read(pid_t pid, struct namespaces *ret);
+
+/* Whether the process executes a program that gets rights which its user does not have: setuid,
+ * setgid, capabilities. */
+bool program_is_privileged(pid_t pid);

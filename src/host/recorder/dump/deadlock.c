@@ -5,7 +5,7 @@
 #include "host/recorder/dump/deadlock.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/schedstat.h"
+#include "host/process/stat.h"
 #include "host/recorder/dump/waiting.h"
 
 #include <errno.h>

@@ -7,9 +7,8 @@
 #include "host/core/text/path.h"
 #include "host/interpreter/interpreter.h"
 #include "host/model/samples/languages.h"
-#include "host/process/inner_number.h"
-#include "host/process/schedstat.h"
 #include "host/process/stat.h"
+#include "host/process/status.h"
 #include "host/recorder/samples/code_list.h"
 #include "host/sampling/bpf/snapshot.h"
 

@@ -5,9 +5,9 @@
 #include "host/recorder/dump/waiting.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/inner_number.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/status.h"
 #include "shared/arch/blocked_call.h"
 
 #include <inttypes.h>

@@ -8,8 +8,8 @@
 #include "host/core/sorted.h"
 #include "host/core/text/text.h"
 #include "host/interpreter/interpreter.h"
-#include "host/process/inner_number.h"
 #include "host/process/procfs.h"
+#include "host/process/status.h"
 #include "host/process/threads.h"
 #include "host/recorder/dump/waiting.h"
 

@@ -4,7 +4,7 @@
 #include "host/sampling/bpf/bpf.h"
 
 #include "host/core/clock.h"
-#include "host/process/rights/privileged.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/bpf/raw_stack.h"
 
 #include <errno.h>

@@ -8,7 +8,7 @@
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/process/procfs.h"
-#include "host/process/schedstat.h"
+#include "host/process/stat.h"
 
 #include <stdlib.h>
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "host/core/clock.h"
-#include "host/process/rights/privileged.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/copy/copy.h"
 #include "host/sampling/copy/perf_mapping.h"
 

@@ -7,7 +7,7 @@
 
 #include "shared/wire/sample.h"
 
-#include "host/process/schedstat.h"
+#include "host/process/stat.h"
 
 #include <stdbool.h>
 

@@ -7,7 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/text/foreign.h"
 #include "host/core/text/path.h"
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 #include "host/session/trace.h"
 #include "host/ui/session/verdict.h"
 

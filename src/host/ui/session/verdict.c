@@ -5,7 +5,7 @@
 
 #include "host/attach/listener.h"
 #include "host/core/cleanup.h"
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 #include "host/process/rights/rights.h"
 
 /* On the page one begins again with limpet ui. */

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/core/text/json.h"
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 
 /* 0, or the refusal with the missing right, and the command that gives it.  of_others_only: only
  * for other users' processes, as some of one's own can be sampled without being attachable. */

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 
 /* One that can be attached; each case spoils something. */
 static struct process sample(void)

@@ -9,7 +9,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/libc/libc.h"
-#include "host/process/libc/libc_version.h"
 #include "host/process/memory.h"
 #include "host/process/runtimes.h"
 

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 #include "host/process/threads.h"
 
 /* A child that waits until it is killed. */

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "host/process/script.h"
+#include "host/process/inspect/script.h"
 
 static void finds_scripts(void **state)
 {

@@ -1,7 +1,7 @@
 /*
  * Finds the script in the command line of an interpreter.
  */
-#include "host/process/script.h"
+#include "host/process/inspect/script.h"
 
 #include "host/core/text/text.h"
 

@@ -2,13 +2,11 @@
  * The checks before an attach, one small function each, in the order of reporting; read the struct
  * alone, so that every verdict can be tested without such a process.
  */
-#include "host/process/rights/attachable.h"
+#include "host/process/inspect/attachable.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "host/process/rights/refusal.h"
 
 #define REFUSAL_BYTES           128
 #define OLDEST_GLIBC_MINOR      31

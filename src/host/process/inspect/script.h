@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 
 /* Its name without folders, in at most `room` bytes: "shop.py" of "python3 -u /srv/shop.py --port
  * 80". False where the program is no known interpreter, or has no script.  Command lines are

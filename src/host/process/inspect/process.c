@@ -1,7 +1,7 @@
 /*
  * Collects everything about a process; reads /proc, stops nothing, changes nothing.
  */
-#include "host/process/process.h"
+#include "host/process/inspect/process.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -15,6 +15,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/text/json.h"
 #include "host/core/text/secrets.h"
 #include "host/core/text/text.h"
 #include "host/process/memory.h"
@@ -227,4 +228,19 @@ unsigned process_cpu_permille(const struct process *process)
 	if (boot_ns <= start_ns)
 		return 0;
 	return (unsigned)(process->stat.cpu_ns * 1000 / (boot_ns - start_ns));
+}
+
+void process_put_json(struct json *json, const struct process *process)
+{
+	const char state[] = { process->status.state, '\0' };
+
+	json_text(json, "name", process->status.name);
+	json_text(json, "command", process->command);
+	json_text(json, "executable", process->executable);
+	json_text(json, "user", process->user);
+	json_number(json, "uid", process->status.euid);
+	json_text(json, "state", state);
+	json_number(json, "threads", process->status.threads);
+	json_number(json, "cpu_ns", process->stat.cpu_ns);
+	json_number(json, "cpu_permille", process_cpu_permille(process));
 }

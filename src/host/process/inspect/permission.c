@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/process/rights/refusal.h"
+#include "host/process/inspect/attachable.h"
 
 /* Each answers false when it is not the cause; else it has set why and fix. */
 typedef bool explanation(const struct process *process, struct err *err);

@@ -7,7 +7,6 @@
 #include "host/process/identity.h"
 #include "host/process/libc/libc.h"
 #include "host/process/maps.h"
-#include "host/process/rights/namespaces.h"
 #include "host/process/rights/rights.h"
 #include "host/process/runtimes.h"
 #include "host/process/stat.h"

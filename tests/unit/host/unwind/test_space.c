@@ -16,9 +16,9 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/process/maps.h"
-#include "host/unwind/tables/image.h"
 #include "host/unwind/modules.h"
 #include "host/unwind/space.h"
+#include "host/unwind/tables/image.h"
 
 static char folder[] = "/tmp/limpet-test-space-XXXXXX";
 

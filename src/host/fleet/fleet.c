@@ -4,7 +4,6 @@
 #include "host/fleet/fleet.h"
 
 #include "host/core/room.h"
-#include "host/core/text/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,42 +13,24 @@
 #define OF_NODE_MAX 65536u
 #define NODES_MAX   65536u
 
-static void rank_free(struct fleet_rank *rank)
-{
-	free(rank->variable);
-	free(rank->program);
-	free(rank->command);
-	free(rank->user);
-	free(rank->through);
-	free(rank->sampler);
-	free(rank->sampler_reasons);
-	free(rank->refusal);
-	free(rank->reason);
-	free(rank->recording);
-}
-
-static void node_free(struct fleet_node *node)
-{
-	free(node->name);
-	free(node->version);
-	free(node->machine);
-	free(node->kernel);
-	free(node->trouble);
-	for (size_t i = 0; i < node->note_count; i++)
-		free(node->notes[i]);
-}
-
 void fleet_done(struct fleet *self)
 {
-	for (size_t i = 0; i < self->rank_count; i++)
-		rank_free(&self->ranks[i]);
-	for (size_t i = 0; i < self->node_count; i++)
-		node_free(&self->nodes[i]);
 	free(self->ranks);
 	free(self->nodes);
 	free(self->title);
 	table_done(&self->by_pid);
+	pool_done(&self->texts);
 	*self = (struct fleet){ 0 };
+}
+
+int fleet_set_text(struct fleet *self, const char **ret, const char *text)
+{
+	const char *kept = pool_keep(&self->texts, text);
+
+	if (!kept)
+		return -ENOMEM;
+	*ret = kept;
+	return 0;
 }
 
 uint32_t fleet_find_node(const struct fleet *self, const char *name)
@@ -62,16 +43,11 @@ uint32_t fleet_find_node(const struct fleet *self, const char *name)
 
 uint32_t fleet_add_node(struct fleet *self, const char *name)
 {
-	struct fleet_node node = { 0 };
+	struct fleet_node node = { .trouble = "", .version = "", .machine = "", .kernel = "" };
 
-	if (self->node_count >= NODES_MAX ||
-	    make_room(&self->nodes, self->node_count, &self->node_room, sizeof(*self->nodes)) ||
-	    text_set(&node.name, name) || text_set(&node.trouble, "") ||
-	    text_set(&node.version, "") || text_set(&node.machine, "") ||
-	    text_set(&node.kernel, "")) {
-		node_free(&node);
+	if (self->node_count >= NODES_MAX || fleet_set_text(self, &node.name, name) ||
+	    make_room(&self->nodes, self->node_count, &self->node_room, sizeof(*self->nodes)))
 		return NODE_NONE;
-	}
 	self->nodes[self->node_count] = node;
 	return (uint32_t)self->node_count++;
 }
@@ -83,48 +59,33 @@ struct fleet_rank *fleet_find_rank(const struct fleet *self, uint32_t node, pid_
 	return entry ? &self->ranks[entry->value] : NULL;
 }
 
-static int rank_fill(struct fleet_rank *rank, const struct rank_message *told)
-{
-	rank->threads = told->threads;
-	rank->size = told->size;
-	rank->process_state = (char)told->process_state;
-	if (text_set(&rank->variable, told->variable) || text_set(&rank->program, told->program) ||
-	    text_set(&rank->command, told->command) || text_set(&rank->user, told->user) ||
-	    text_set(&rank->through, told->through) || text_set(&rank->sampler, told->sampler) ||
-	    text_set(&rank->sampler_reasons, told->sampler_reasons) ||
-	    text_set(&rank->refusal, told->refusal))
-		return -ENOMEM;
-	return 0;
-}
-
-/* With empty texts; NULL: no memory, or too many. */
+/* NULL: no memory, or too many. */
 static struct fleet_rank *rank_add(struct fleet *self, uint32_t node, pid_t top)
 {
-	static const struct rank_message nothing = { .variable = "",
-						     .program = "",
-						     .command = "",
-						     .user = "",
-						     .through = "",
-						     .sampler = "",
-						     .sampler_reasons = "",
-						     .refusal = "" };
-	struct fleet_rank rank = { .number = RANK_NONE, .node = node, .top = top, .pid = top };
+	const struct fleet_rank rank = { .number = RANK_NONE,
+					 .node = node,
+					 .top = top,
+					 .pid = top,
+					 .variable = "",
+					 .program = "",
+					 .command = "",
+					 .user = "",
+					 .through = "",
+					 .sampler = "",
+					 .sampler_reasons = "",
+					 .refusal = "",
+					 .reason = "",
+					 .recording = "" };
 	struct table_entry *entry;
 	bool is_new;
 
 	if (self->rank_count >= RANKS_MAX ||
-	    make_room(&self->ranks, self->rank_count, &self->rank_room, sizeof(*self->ranks)) ||
-	    rank_fill(&rank, &nothing) || text_set(&rank.reason, "") ||
-	    text_set(&rank.recording, "")) {
-		rank_free(&rank);
+	    make_room(&self->ranks, self->rank_count, &self->rank_room, sizeof(*self->ranks)))
 		return NULL;
-	}
 	if (top) {
 		entry = table_make(&self->by_pid, node, (uint64_t)top, &is_new);
-		if (!entry) {
-			rank_free(&rank);
+		if (!entry)
 			return NULL;
-		}
 		entry->value = self->rank_count;
 	}
 	if (node != NODE_NONE)
@@ -155,10 +116,11 @@ int fleet_take_hello(struct fleet *self, uint32_t node, const struct hello_messa
 	to->clock_error_ns = hello->clock_error_ns;
 	to->is_synchronized = hello->is_synchronized;
 	to->processors = hello->processors;
-	if (text_set(&to->version, hello->version) || text_set(&to->machine, hello->machine) ||
-	    text_set(&to->kernel, hello->kernel))
-		return -ENOMEM;
-	return 0;
+	return fleet_set_text(self, &to->version, hello->version) ||
+			       fleet_set_text(self, &to->machine, hello->machine) ||
+			       fleet_set_text(self, &to->kernel, hello->kernel)
+		       ? -ENOMEM
+		       : 0;
 }
 
 int fleet_take_rank(struct fleet *self, uint32_t node, const struct rank_message *told)
@@ -178,7 +140,20 @@ int fleet_take_rank(struct fleet *self, uint32_t node, const struct rank_message
 		rank->number = told->rank;
 		rank->is_told = true;
 	}
-	return rank_fill(rank, told);
+	rank->threads = told->threads;
+	rank->size = told->size;
+	rank->process_state = (char)told->process_state;
+	return fleet_set_text(self, &rank->variable, told->variable) ||
+			       fleet_set_text(self, &rank->program, told->program) ||
+			       fleet_set_text(self, &rank->command, told->command) ||
+			       fleet_set_text(self, &rank->user, told->user) ||
+			       fleet_set_text(self, &rank->through, told->through) ||
+			       fleet_set_text(self, &rank->sampler, told->sampler) ||
+			       fleet_set_text(self, &rank->sampler_reasons,
+					      told->sampler_reasons) ||
+			       fleet_set_text(self, &rank->refusal, told->refusal)
+		       ? -ENOMEM
+		       : 0;
 }
 
 int fleet_set_state(struct fleet *self, struct fleet_rank *rank, enum rank_state state,
@@ -189,7 +164,7 @@ int fleet_set_state(struct fleet *self, struct fleet_rank *rank, enum rank_state
 	self->settled += !rank->is_settled;
 	rank->is_settled = true;
 	rank->state = state;
-	return text_set(&rank->reason, reason);
+	return fleet_set_text(self, &rank->reason, reason);
 }
 
 int fleet_take_state(struct fleet *self, uint32_t node, const struct state_message *state)
@@ -205,6 +180,5 @@ int fleet_take_note(struct fleet *self, uint32_t node, const struct note_message
 
 	if (to->note_count >= NOTES_OF_NODE_MAX)
 		return 0;
-	to->notes[to->note_count] = strdup(note->text);
-	return to->notes[to->note_count] ? (to->note_count++, 0) : -ENOMEM;
+	return fleet_set_text(self, &to->notes[to->note_count++], note->text);
 }

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/pool.h"
 #include "host/core/table.h"
 #include "host/fleet/message.h"
 #include "host/fleet/rank_set.h"
@@ -21,12 +22,12 @@ struct fleet_rank {
 	pid_t pid;       /* the profiled process; 0: not known */
 	uint32_t size, threads;
 	char process_state; /* 0: not known */
-	char *variable, *program, *command, *user, *through;
-	char *sampler, *sampler_reasons, *refusal;
+	const char *variable, *program, *command, *user, *through;
+	const char *sampler, *sampler_reasons, *refusal;
 	enum rank_state state;
 	bool is_settled; /* its state is known */
-	char *reason;
-	char *recording; /* name of its file in the folder; "": there is none */
+	const char *reason;
+	const char *recording; /* name of its file in the folder; "": there is none */
 };
 
 enum node_phase {
@@ -37,15 +38,15 @@ enum node_phase {
 };
 
 struct fleet_node {
-	char *name;
+	const char *name;
 	enum node_phase phase;
-	char *version, *machine, *kernel;
-	char *trouble; /* why it is silent or lost; "" */
+	const char *version, *machine, *kernel;
+	const char *trouble; /* why it is silent or lost; "" */
 	uint64_t real_ns, boot_ns, clock_error_ns;
 	bool is_synchronized;
 	uint32_t processors;
 	uint64_t lost_lines;
-	char *notes[NOTES_OF_NODE_MAX];
+	const char *notes[NOTES_OF_NODE_MAX];
 	size_t note_count;
 	uint64_t rank_count;
 };
@@ -57,6 +58,7 @@ struct fleet {
 	struct fleet_rank *ranks; /* after fleet_settle() by number */
 	size_t rank_count, rank_room;
 	struct table by_pid; /* (node, topmost pid): its index */
+	struct pool texts;   /* of nodes and ranks */
 	uint64_t settled;    /* ranks with a state */
 	bool is_interrupted; /* a signal came before all had ended */
 };
@@ -67,6 +69,9 @@ static inline void fleet_done_at_scope_end(struct fleet *fleet)
 {
 	fleet_done(fleet);
 }
+
+/* Sets one of its texts to a copy.  0 or -ENOMEM. */
+int fleet_set_text(struct fleet *fleet, const char **ret, const char *text) MUST_CHECK;
 
 /* Its number; NODE_NONE: no memory. */
 uint32_t fleet_add_node(struct fleet *fleet, const char *name);

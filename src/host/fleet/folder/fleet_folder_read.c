@@ -27,14 +27,14 @@ enum field_kind { FIELD_TEXT, FIELD_NUMBER, FIELD_BOOL };
 struct field {
 	const char *key;
 	enum field_kind kind;
-	char **text;
+	const char **text;
 	uint64_t *number;
 	bool *truth;
 };
 
 /* Reads a field, or skips another member.  0 or -ENOMEM. */
-static int field_read(struct json_reader *reader, const char *key, const struct field *fields,
-		      size_t count)
+static int field_read(struct json_reader *reader, struct fleet *fleet, const char *key,
+		      const struct field *fields, size_t count)
 {
 	char text[TEXT_BYTES];
 
@@ -47,7 +47,8 @@ static int field_read(struct json_reader *reader, const char *key, const struct 
 			*fields[i].truth = json_read_bool(reader);
 		else
 			json_read_text(reader, text, sizeof(text));
-		return fields[i].kind == FIELD_TEXT ? text_set(fields[i].text, text) : 0;
+		return fields[i].kind == FIELD_TEXT ? fleet_set_text(fleet, fields[i].text, text)
+						    : 0;
 	}
 	json_read_past(reader);
 	return 0;
@@ -78,7 +79,7 @@ static int node_read(struct json_reader *reader, struct fleet *fleet)
 			{ "answered", FIELD_BOOL, .truth = &has_answered },
 		};
 
-		r = field_read(reader, key, fields, ARRAY_SIZE(fields));
+		r = field_read(reader, fleet, key, fields, ARRAY_SIZE(fields));
 	}
 	if (node) {
 		node->processors = (uint32_t)MIN(processors, UINT32_MAX);
@@ -90,15 +91,12 @@ static int node_read(struct json_reader *reader, struct fleet *fleet)
 static int rank_read(struct json_reader *reader, struct fleet *fleet)
 {
 	uint64_t number = RANK_MAX + 1ull, node = NODE_NONE, pid = 0;
-	CLEANUP(free) char *state = NULL;
 	struct fleet_rank *rank;
-	const char *name;
+	const char *state = "", *name;
 	char key[KEY_BYTES];
 	int r = fleet_expect_rank(fleet, NODE_NONE, 0, /* pid */ 0);
 
 	rank = r ? NULL : &fleet->ranks[fleet->rank_count - 1];
-	if (!r)
-		r = text_set(&state, "");
 	if (!r && !json_read_object(reader))
 		r = -EPROTO;
 	while (!r && json_read_member(reader, key, sizeof(key))) {
@@ -115,7 +113,7 @@ static int rank_read(struct json_reader *reader, struct fleet *fleet)
 			{ "state", FIELD_TEXT, .text = &state },
 		};
 
-		r = field_read(reader, key, fields, ARRAY_SIZE(fields));
+		r = field_read(reader, fleet, key, fields, ARRAY_SIZE(fields));
 	}
 	if (!r && number > RANK_MAX)
 		r = -EPROTO;
@@ -134,9 +132,9 @@ static int rank_read(struct json_reader *reader, struct fleet *fleet)
 			rank->state = (enum rank_state)i;
 	/* A file in the folder itself: the name leads nowhere else. */
 	name = rank->recording;
-	return *name && *name != '.' && !strchr(name, '/') && strlen(name) < NAME_MAX
-		       ? 0
-		       : text_set(&rank->recording, "");
+	if (!*name || *name == '.' || strchr(name, '/') || strlen(name) >= NAME_MAX)
+		rank->recording = "";
+	return 0;
 }
 
 static int list_read(struct json_reader *reader, struct fleet *fleet,
@@ -167,9 +165,8 @@ static int recordings_check(struct fleet *fleet)
 		if (r || names.count > before)
 			continue;
 		rank->state = RANK_CUT;
-		if (text_set(&rank->recording, "") ||
-		    text_set(&rank->reason, "its recording is another rank's, too"))
-			r = -ENOMEM;
+		rank->recording = "";
+		rank->reason = "its recording is another rank's, too";
 	}
 	pool_done(&names);
 	return r;
@@ -178,16 +175,15 @@ static int recordings_check(struct fleet *fleet)
 int fleet_json_read(const char *text, size_t size, struct fleet *ret)
 {
 	struct json_reader reader = json_reader_of(text, size);
+	const char *title = "";
 	uint64_t form = 0;
 	char key[KEY_BYTES];
-	int r = text_set(&ret->title, "");
+	int r = json_read_object(&reader) ? 0 : -EPROTO;
 
-	if (!r && !json_read_object(&reader))
-		r = -EPROTO;
 	while (!r && json_read_member(&reader, key, sizeof(key))) {
 		const struct field fields[] = {
 			{ "fleet", FIELD_NUMBER, .number = &form },
-			{ "title", FIELD_TEXT, .text = &ret->title },
+			{ "title", FIELD_TEXT, .text = &title },
 		};
 
 		if (!strcmp(key, "nodes"))
@@ -195,10 +191,12 @@ int fleet_json_read(const char *text, size_t size, struct fleet *ret)
 		else if (!strcmp(key, "ranks"))
 			r = list_read(&reader, ret, rank_read);
 		else
-			r = field_read(&reader, key, fields, ARRAY_SIZE(fields));
+			r = field_read(&reader, ret, key, fields, ARRAY_SIZE(fields));
 	}
 	if (!r && (form != 1 || !json_read_whole(&reader)))
 		r = -EPROTO;
+	if (!r)
+		r = text_set(&ret->title, title);
 	return r ? r : recordings_check(ret);
 }
 
@@ -231,7 +229,7 @@ static int plain_add(struct fleet *fleet, const char *name, uint32_t otherwise)
 	rank = &fleet->ranks[fleet->rank_count - 1];
 	rank->is_settled = true;
 	rank->state = RANK_DONE;
-	return text_set(&rank->recording, name);
+	return fleet_set_text(fleet, &rank->recording, name);
 }
 
 static int plain_read(const char *path, struct fleet *ret, struct err *err)

@@ -144,7 +144,7 @@ static int recording_find(const struct received *self, struct fleet *fleet, stru
 		return -ENOMEM;
 	if (lstat(path, &there) || !S_ISREG(there.st_mode) || !there.st_size)
 		return fleet_set_state(fleet, rank, RANK_CUT, "its recording is missing");
-	return text_set(&rank->recording, strrchr(path, '/') + 1);
+	return fleet_set_text(fleet, &rank->recording, strrchr(path, '/') + 1);
 }
 
 int received_settle(struct received *self, struct fleet *fleet)

@@ -144,7 +144,7 @@ static void node_trouble(struct fleet_job *self, uint32_t node, const char *form
 	va_start(arguments, format);
 	print_list(text, sizeof(text), format, arguments);
 	va_end(arguments);
-	if (text_set(&self->fleet->nodes[node].trouble, text))
+	if (fleet_set_text(self->fleet, &self->fleet->nodes[node].trouble, text))
 		self->has_failed = true;
 }
 
@@ -385,7 +385,8 @@ static int fleet_begin(struct fleet_job *self, struct err *err)
 
 		if (node == NODE_NONE ||
 		    (plan->nodes[i].trouble &&
-		     text_set(&self->fleet->nodes[node].trouble, plan->nodes[i].trouble)))
+		     fleet_set_text(self->fleet, &self->fleet->nodes[node].trouble,
+				    plan->nodes[i].trouble)))
 			r = -ENOMEM;
 		for (size_t k = 0; !r && k < plan->nodes[i].known_count; k++) {
 			const struct known_rank *known = &plan->nodes[i].known[k];

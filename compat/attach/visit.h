@@ -7,7 +7,6 @@
 #include "outcome.h"
 
 #include <stdbool.h>
-#include <sys/types.h>
 
 struct limpet_rocprofv3;
 

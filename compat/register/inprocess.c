@@ -6,7 +6,6 @@
 #include "compat/register/inprocess.h"
 
 #include "compat/register/activation.h"
-#include "compat/register/guarded.h"
 #include "compat/register/handover.h"
 #include "compat/register/process/libc_functions.h"
 #include "compat/register/process/loader.h"
@@ -17,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,6 +38,101 @@ struct request {
 static struct request last;     /* of the last successful attach; see turn_acquire() */
 static char reason[REASON_MAX]; /* its last byte is always 0 */
 static uint32_t turn;           /* the process with an attach or detach in progress, or 0 */
+
+/*
+ * Copies of an attacher's arguments, read through the kernel, which fails instead of faulting: its
+ * pointers may be garbage, and must not crash the process.
+ */
+#define STEP        4096u
+#define GUARDED_MAX (1u << 20) /* bytes of one list of variables or tools */
+
+/* A copy that grows. */
+struct copy {
+	const char *from;
+	char *bytes;
+	size_t size;
+};
+
+/* The next bytes, up to the end of a page: the next page may be unreadable. */
+static bool read_more(struct copy *self)
+{
+	size_t step = STEP - ((uintptr_t)self->from + self->size) % STEP;
+	char *grown =
+		self->size + step <= GUARDED_MAX ? realloc(self->bytes, self->size + step) : NULL;
+	struct iovec local, remote = { (void *)(uintptr_t)(self->from + self->size), step };
+
+	if (!grown) {
+		errno = E2BIG;
+		return false;
+	}
+	self->bytes = grown;
+	local = (struct iovec){ grown + self->size, step };
+	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != (ssize_t)step)
+		return false;
+	self->size += step;
+	return true;
+}
+
+/* Moves *at behind the next NUL; false when there is none to be had. */
+static bool pass_text(struct copy *self, size_t *at)
+{
+	for (;; ++*at) {
+		if (*at == self->size && !read_more(self))
+			return false;
+		if (!self->bytes[*at])
+			break;
+	}
+	++*at;
+	return true;
+}
+
+static char *give_up(struct copy *self, int error)
+{
+	free(self->bytes);
+	errno = error;
+	return NULL;
+}
+
+/* A text in memory of malloc.  NULL with errno: EFAULT when it cannot be read, EINVAL when it is
+ * invalid, E2BIG when it is too long, EPERM where reading is forbidden. */
+static char *guarded_text(const char *text)
+{
+	struct copy self = { .from = text };
+	size_t at = 0;
+
+	return pass_text(&self, &at) ? self.bytes : give_up(&self, errno);
+}
+
+/* One pair: a name without '=' that is not empty, and a value. */
+static bool pass_pair(struct copy *self, size_t *at)
+{
+	size_t name = *at;
+
+	if (!pass_text(self, at))
+		return false;
+	if (!self->bytes[name] || strchr(self->bytes + name, '=')) {
+		errno = EINVAL;
+		return false;
+	}
+	return pass_text(self, at);
+}
+
+/* The same of a list of variables: uint32_t count, then count times "name\0value\0". */
+static char *guarded_variables(const char *buffer)
+{
+	struct copy self = { .from = buffer };
+	uint32_t count;
+	size_t at = sizeof(count);
+
+	while (self.size < sizeof(count))
+		if (!read_more(&self))
+			return give_up(&self, errno);
+	memcpy(&count, self.bytes, sizeof(count));
+	for (uint32_t i = 0; i < count; i++)
+		if (!pass_pair(&self, &at))
+			return give_up(&self, errno);
+	return self.bytes;
+}
 
 static rocprofiler_register_error_code_t inprocess_fail(rocprofiler_register_error_code_t code,
 							const char *why)

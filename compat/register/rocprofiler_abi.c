@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The shared thread-local words: runtimes and profilers read them, this library does not. */
 __thread uint64_t rocp_reg_active_corr_id;

@@ -7,8 +7,6 @@
 #include "host/counters/amd/listing.h"
 #include "host/rocprofv3/settings.h"
 
-#include <string.h>
-
 static void print_option(FILE *out, const struct setting *setting)
 {
 	char left[64], letter[8] = "    ";

@@ -12,7 +12,6 @@
 #include "compat/register/registry.h"
 #include "compat/register/switches.h"
 #include "shared/arch/syscall.h"
-#include "shared/wire/listener.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/identity.h"
 

@@ -10,12 +10,10 @@
 #include "shared/wire/listener.h"
 #include "target/runtime/descriptor.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/socket.h>
 #include <sys/un.h>

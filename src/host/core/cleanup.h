@@ -15,6 +15,13 @@
 			function(*pointer);                       \
 	}
 
+/* The same of a struct: CLEANUP(function) on it, not on a pointer. */
+#define DEFINE_STRUCT_CLEANUP(type, function)                          \
+	static inline void function##_at_scope_end(struct type *value) \
+	{                                                              \
+		function(value);                                       \
+	}
+
 #define CLEANUP(function) __attribute__((cleanup(function##_at_scope_end)))
 #define TAKE(pointer)                                   \
 	({                                              \

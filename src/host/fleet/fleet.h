@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/pool.h"
 #include "host/core/table.h"
 #include "host/fleet/message.h"
@@ -64,11 +65,7 @@ struct fleet {
 };
 
 void fleet_done(struct fleet *fleet);
-
-static inline void fleet_done_at_scope_end(struct fleet *fleet)
-{
-	fleet_done(fleet);
-}
+DEFINE_STRUCT_CLEANUP(fleet, fleet_done)
 
 /* Sets one of its texts to a copy.  0 or -ENOMEM. */
 int fleet_set_text(struct fleet *fleet, const char **ret, const char *text) MUST_CHECK;

@@ -11,7 +11,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define EXPECTED_MAX (1u << 18) /* ranks known only by number */
 

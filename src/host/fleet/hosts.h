@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/err.h"
 #include "host/core/pool.h"
 
@@ -23,11 +24,7 @@ int hosts_parse(struct hosts *ret, const char *text, struct err *err) MUST_CHECK
 /* Unless it is there already; 0 or -ENOMEM. */
 int hosts_add(struct hosts *hosts, const char *name) MUST_CHECK;
 void hosts_done(struct hosts *hosts);
-
-static inline void hosts_done_at_scope_end(struct hosts *hosts)
-{
-	hosts_done(hosts);
-}
+DEFINE_STRUCT_CLEANUP(hosts, hosts_done)
 
 /* Letters, digits and "._-:@", none of them special to a shell, and no '-' first: never an
  * option. */

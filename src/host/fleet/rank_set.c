@@ -80,12 +80,6 @@ bool rank_set_has(const struct rank_set *self, uint32_t rank)
 	return index < self->count && self->items[index].first <= rank;
 }
 
-bool rank_set_equals(const struct rank_set *one, const struct rank_set *other)
-{
-	return one->count == other->count &&
-	       (!one->count || !memcmp(one->items, other->items, one->count * sizeof(*one->items)));
-}
-
 uint64_t rank_set_size(const struct rank_set *self)
 {
 	uint64_t size = 0;

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/err.h"
 
 #include <stdbool.h>
@@ -22,17 +23,12 @@ struct rank_set {
 /* "0,7,8-15".  Exit code EXIT_USAGE if it is invalid. */
 int rank_set_parse(struct rank_set *ret, const char *text, struct err *err) MUST_CHECK;
 void rank_set_done(struct rank_set *set);
-
-static inline void rank_set_done_at_scope_end(struct rank_set *set)
-{
-	rank_set_done(set);
-}
+DEFINE_STRUCT_CLEANUP(rank_set, rank_set_done)
 
 /* 0 or -ENOMEM. */
 int rank_set_add(struct rank_set *set, uint32_t rank) MUST_CHECK;
 int rank_set_add_range(struct rank_set *set, struct rank_range range) MUST_CHECK;
 bool rank_set_has(const struct rank_set *set, uint32_t rank);
-bool rank_set_equals(const struct rank_set *one, const struct rank_set *other);
 uint64_t rank_set_size(const struct rank_set *set);
 
 /* "0-4,6-7", cut between ranges if there is no room: "0-4,6-7,...".  Returns the buffer. */

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "shared/base/macros.h"
 
 #include <stdbool.h>
@@ -20,11 +21,7 @@ void words_add_text(struct words *words, const char *word);
 /* Words with single blanks between them. */
 void words_add_line(struct words *words, const char *line);
 void words_done(struct words *words);
-
-static inline void words_done_at_scope_end(struct words *words)
-{
-	words_done(words);
-}
+DEFINE_STRUCT_CLEANUP(words, words_done)
 
 /* As one quoted word for a shell: the caller frees it; NULL: no memory. */
 char *word_quote(const char *word);

@@ -8,9 +8,6 @@
 #include "host/model/model.h"
 #include "host/recorder/recorder.h"
 
-#include <stdlib.h>
-#include <string.h>
-
 static void file_report(void *context, const char *path)
 {
 	const struct job_listener *listener = context;

@@ -6,7 +6,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #define FIELD(name) offsetof(struct profile, name)
 

@@ -8,7 +8,6 @@
 #include "host/core/descriptors.h"
 #include "host/fleet/channel/line.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "host/core/bytes.h"
-#include "host/core/err.h"
 
 #include <pthread.h>
 #include <stdbool.h>

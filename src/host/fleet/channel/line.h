@@ -12,6 +12,7 @@
  */
 #pragma once
 
+#include "host/core/bytes.h"
 #include "host/core/text/text.h"
 
 #define LINE_MARK      "limpet1 "
@@ -39,3 +40,26 @@ size_t line_write(const struct line *line, char ret[LINE_SIZE_MAX]);
 /* The line in this text, which has no line end, after any label.  False: there is no whole one;
  * *ret_is_torn: one began there. */
 bool line_read(struct text text, struct line *ret, bool *ret_is_torn);
+
+#define MESSAGE_BYTES_MAX (1u << 20)
+
+enum line_stream_event {
+	STREAM_NOTHING, /* the message is not whole yet */
+	STREAM_MESSAGE, /* `message` is whole, and valid until the next line */
+	STREAM_END,     /* the end mark */
+};
+
+/* The messages of one node part, assembled from its lines, in order.  A missing line loses its
+ * message; lost lines are counted.  Zero is the beginning. */
+struct line_stream {
+	uint32_t next;   /* number of the next line */
+	bool is_open;    /* a message has begun, and no line of it is missing */
+	bool has_ended;  /* with its end mark */
+	uint64_t lost;   /* missing lines */
+	uint64_t broken; /* messages dropped for that */
+	struct bytes message;
+};
+
+/* Lines must come in order; a late one is lost. */
+enum line_stream_event line_stream_take(struct line_stream *stream, const struct line *line);
+void line_stream_done(struct line_stream *stream);

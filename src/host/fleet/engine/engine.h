@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/request.h"
 #include "host/fleet/words.h"
 
@@ -42,11 +43,7 @@ struct fleet_plan {
 };
 
 void plan_done(struct fleet_plan *plan);
-
-static inline void plan_done_at_scope_end(struct fleet_plan *plan)
-{
-	plan_done(plan);
-}
+DEFINE_STRUCT_CLEANUP(fleet_plan, plan_done)
 
 /* NULL: no memory. */
 struct planned_node *plan_add_node(struct fleet_plan *plan, const char *name);

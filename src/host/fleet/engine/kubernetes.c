@@ -11,7 +11,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
 
 #define ANSWER_MAX (4u << 20)
 #define LIMIT_NS   20000000000ull

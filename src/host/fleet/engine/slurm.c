@@ -7,7 +7,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
-#include "host/core/users.h"
 #include "host/fleet/child.h"
 
 #include <errno.h>

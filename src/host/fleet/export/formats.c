@@ -3,7 +3,6 @@
  */
 #include "host/core/cleanup.h"
 #include "host/core/output/output_file.h"
-#include "host/core/text/text.h"
 #include "host/export/amd/rocpd/rocpd.h"
 #include "host/export/exporter.h"
 #include "host/export/trace/chrome.h"

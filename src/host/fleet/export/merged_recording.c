@@ -1,10 +1,16 @@
 /*
- * Writes the samples of one model after the other, with consecutive numbers.
+ * The samples of all ranks in one recording, for any reader: processes are named after their ranks,
+ * times are the time of day of each rank's node, and numbers of processes and threads that occur on
+ * two nodes are changed.  Calls and windows are not included.
  */
-#include "host/fleet/export/merged_recording.h"
+#include "host/fleet/export/fleet_export.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/pool.h"
+#include "host/core/table.h"
 #include "host/model/samples/samples.h"
+#include "host/recording/pack_samples.h"
+#include "host/recording/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -16,27 +22,25 @@
 #define PID_LIMIT     0x400000   /* the kernel's maximum */
 #define TICKS_HZ      1000000000u
 
-int merged_recording_begin(struct merged_recording *ret, int file, const char *path,
-			   const char *job, const char *version, struct err *err)
-{
-	struct merged_recording merged = { .job = job, .spare = PID_LIMIT + 1 };
-	const struct recorded_session session = { .limpet_version = version,
-						  .host = "several nodes",
-						  .kernel = "",
-						  .machine = "",
-						  .command = "limpet fleet export",
-						  .options = "" };
-	int r = file < 0 ? recording_create(path, &merged.file, err)
-			 : recording_create_in(file, path, &merged.file, err);
+/* Variables of each process in the recording. */
+#define VARIABLE_OF_RANK "LIMPET_RANK"
+#define VARIABLE_OF_NODE "LIMPET_NODE"
+#define VARIABLE_OF_JOB  "LIMPET_JOB"
 
-	if (!r)
-		r = recording_item(merged.file, CHUNK_SESSION, &session, err);
-	*ret = merged;
-	return r;
-}
+struct merged_recording {
+	struct recording *file;
+	const char *job;
+	uint32_t processes, threads, frames, stacks;
+	struct pool codes;  /* keys of codes, by number */
+	struct table taken; /* (number of a process or thread, 0): in use */
+	int32_t spare;      /* the next number that no real process can have */
+	struct recorded_sampling sampling;
+	char sampler[32];
+	uint64_t begin_ns, end_ns; /* CLOCK_REALTIME, of all samples */
+};
 
 /* Its own number, or a free one if that is taken already. */
-static int number_give(struct merged_recording *self, int32_t number, int32_t *ret)
+static int number_assign(struct merged_recording *self, int32_t number, int32_t *ret)
 {
 	bool is_new;
 
@@ -47,18 +51,19 @@ static int number_give(struct merged_recording *self, int32_t number, int32_t *r
 }
 
 static int process_add(struct merged_recording *self, const struct model_process *process,
-		       const struct merged_rank *rank, int32_t *ret_pid, struct err *err)
+		       const struct fleet_rank *rank, const char *node, int32_t *ret_pid,
+		       struct err *err)
 {
 	char number[16];
 	const struct recorded_variable variables[] = { { VARIABLE_OF_RANK, number },
-						       { VARIABLE_OF_NODE, rank->node },
+						       { VARIABLE_OF_NODE, node },
 						       { VARIABLE_OF_JOB, self->job } };
 	struct recorded_process put = { .start_ns = 0,
 					.name = process->name,
 					.executable = process->executable,
 					.command = process->command,
 					.folder = process->folder ? process->folder : "" };
-	int r = number_give(self, process->pid, &put.pid);
+	int r = number_assign(self, process->pid, &put.pid);
 
 	snprintf(number, sizeof(number), "%u", rank->number);
 	if (r)
@@ -79,7 +84,7 @@ static int thread_add(struct merged_recording *self, const struct model_thread *
 	struct recorded_thread put = { .process = self->processes + process->number,
 				       .tid = pids[process->number],
 				       .name = thread->name };
-	int r = thread->tid == process->pid ? 0 : number_give(self, thread->tid, &put.tid);
+	int r = thread->tid == process->pid ? 0 : number_assign(self, thread->tid, &put.tid);
 
 	return r ? err_set(err, r, "ranks: no memory") : recording_thread(self->file, &put, err);
 }
@@ -299,7 +304,7 @@ static void totals_add(struct merged_recording *self, const struct samples *samp
 }
 
 static int family_write(struct merged_recording *self, const struct model *model,
-			const struct merged_rank *rank, struct err *err)
+			const struct fleet_rank *rank, struct err *err)
 {
 	CLEANUP(free) int32_t *pids = calloc(model->process_count + 1, sizeof(*pids));
 	int r = 0;
@@ -307,7 +312,7 @@ static int family_write(struct merged_recording *self, const struct model *model
 	if (!pids)
 		return err_set(err, -ENOMEM, "ranks: no memory");
 	for (uint32_t i = 0; !r && i < model->process_count; i++)
-		r = process_add(self, model->processes[i], rank, &pids[i], err);
+		r = process_add(self, model->processes[i], rank, model->host, &pids[i], err);
 	for (uint32_t i = 0; !r && i < model->thread_count; i++)
 		r = thread_add(self, model->threads[i], pids, err);
 	return r;
@@ -332,12 +337,16 @@ static int stacks_write(struct merged_recording *self, const struct samples *sam
 	return r;
 }
 
-int merged_recording_add(struct merged_recording *self, struct model *model,
-			 const struct merged_rank *rank, struct err *err)
+/* A model without samples adds its processes only. */
+static int rank_merge(struct fleet_export *export, struct model *model,
+		      const struct fleet_rank *rank, void *context, struct err *err)
 {
+	struct merged_recording *self = context;
 	const struct samples *samples = model->samples;
 	int r = family_write(self, model, rank, err);
 
+	export->ranks++;
+	export->samples += samples->count;
 	if (!r)
 		r = stacks_write(self, samples, err);
 	if (!r)
@@ -353,49 +362,60 @@ int merged_recording_add(struct merged_recording *self, struct model *model,
 /* All clocks are set to the time of day: those of the nodes have nothing else in common. */
 static int clock_write(struct merged_recording *self, uint64_t time_ns, struct err *err)
 {
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-
-	item_put(&bytes, CHUNK_CLOCK,
-		 &(struct clock_point){ .ticks = time_ns,
-					.stated_hz = TICKS_HZ,
-					.raw_ns = time_ns,
-					.monotonic_ns = time_ns,
-					.boot_ns = time_ns,
-					.real_ns = time_ns });
-	return recording_samples(self->file, CHUNK_CLOCK, &bytes, err);
+	return recording_item(self->file, CHUNK_CLOCK,
+			      &(struct clock_point){ .ticks = time_ns,
+						     .stated_hz = TICKS_HZ,
+						     .raw_ns = time_ns,
+						     .monotonic_ns = time_ns,
+						     .boot_ns = time_ns,
+						     .real_ns = time_ns },
+			      err);
 }
 
 static int end_write(struct merged_recording *self, struct err *err)
 {
-	CLEANUP(bytes_done) struct bytes totals = { 0 }, end = { 0 };
-	int r;
+	int r = clock_write(self, self->begin_ns, err);
 
 	self->sampling.sampler = self->sampler;
 	self->sampling.reasons = "";
-	item_put(&totals, CHUNK_SAMPLING, &self->sampling);
-	item_put(&end, CHUNK_END, &(struct recorded_end){ .reason = RECORDING_COMPLETE });
-	r = clock_write(self, self->begin_ns, err);
 	if (!r)
 		r = clock_write(self, MAX(self->end_ns, self->begin_ns + 1), err);
 	if (!r)
-		r = recording_samples(self->file, CHUNK_SAMPLING, &totals, err);
-	return r ? r : recording_samples(self->file, CHUNK_END, &end, err);
+		r = recording_item(self->file, CHUNK_SAMPLING, &self->sampling, err);
+	return r ? r
+		 : recording_item(self->file, CHUNK_END,
+				  &(struct recorded_end){ .reason = RECORDING_COMPLETE }, err);
 }
 
-int merged_recording_end(struct merged_recording *self, bool is_whole, struct err *err)
+/* After an error the file stays without an end. */
+int fleet_export_merge(struct fleet_export *self, int file, const char *path, struct err *err)
 {
+	struct merged_recording merged = { .job = self->fleet->title, .spare = PID_LIMIT + 1 };
+	const struct recorded_session session = { .limpet_version = self->version,
+						  .host = "several nodes",
+						  .kernel = "",
+						  .machine = "",
+						  .command = "limpet fleet export",
+						  .options = "" };
 	struct recorded_contents ignored;
-	int r = is_whole ? end_write(self, err) : 0;
+	struct err second = { 0 };
+	int ended, r = file < 0 ? recording_create(path, &merged.file, err)
+				: recording_create_in(file, path, &merged.file, err);
 
-	if (self->file) {
-		struct err late = { 0 };
-		int ended = recording_end(self->file, /* end */ NULL, &ignored, r ? &late : err);
-
+	if (!r)
+		r = recording_item(merged.file, CHUNK_SESSION, &session, err);
+	if (!r)
+		r = fleet_export_each(self, rank_merge, &merged, err);
+	if (!r && !self->samples)
+		r = err_set(err, -ENODATA, "no rank has samples");
+	if (!r)
+		r = end_write(&merged, err);
+	if (merged.file) {
+		ended = recording_end(merged.file, /* end */ NULL, &ignored, r ? &second : err);
+		recording_abandon(merged.file);
 		r = r ? r : ended;
-		recording_abandon(self->file);
 	}
-	table_done(&self->taken);
-	pool_done(&self->codes);
-	self->file = NULL;
+	table_done(&merged.taken);
+	pool_done(&merged.codes);
 	return r;
 }

@@ -6,14 +6,12 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "host/fleet/export/merged_recording.h"
 #include "host/fleet/folder/fleet_folder.h"
 #include "host/model/samples/samples.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 /* Other tools identify a rank by its name and by torchrun's variable. */
 static int rank_name(struct model *model, const struct fleet *fleet, const struct fleet_rank *rank)
@@ -94,29 +92,4 @@ int fleet_export_each(struct fleet_export *self, rank_visitor *visit, void *cont
 			r = visit(self, model, rank, context, err);
 	}
 	return r;
-}
-
-static int rank_merge(struct fleet_export *self, struct model *model, const struct fleet_rank *rank,
-		      void *context, struct err *err)
-{
-	const struct merged_rank merged = { rank->number, model->host };
-
-	self->ranks++;
-	self->samples += model->samples->count;
-	return merged_recording_add(context, model, &merged, err);
-}
-
-int fleet_export_merge(struct fleet_export *self, int file, const char *path, struct err *err)
-{
-	struct merged_recording merged;
-	struct err second = { 0 };
-	int ended, r = merged_recording_begin(&merged, file, path, self->fleet->title,
-					      self->version, err);
-
-	if (!r)
-		r = fleet_export_each(self, rank_merge, &merged, err);
-	if (!r && !self->samples)
-		r = err_set(err, -ENODATA, "no rank has samples");
-	ended = merged_recording_end(&merged, /* is_whole */ !r, r ? &second : err);
-	return r ? r : ended;
 }

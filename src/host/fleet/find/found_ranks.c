@@ -278,7 +278,7 @@ static void zombies_find(struct zombies *ret, const char *name)
 
 int ranks_find(struct found_ranks *ret, const struct find_options *options, struct err *err)
 {
-	CLEANUP(ranks_done) struct found_ranks found = { .variable = "" };
+	struct found_ranks found = { .variable = "" };
 	struct search search = { .options = options, .found = &found };
 	int r = job_processes_read(&search.processes, options, err);
 
@@ -290,20 +290,15 @@ int ranks_find(struct found_ranks *ret, const struct find_options *options, stru
 	r = options->way == FIND_PIDS ? known_add(&search) : tops_add(&search);
 	r = r ? err_set(err, r, "ranks: no memory") : ranks_settle(&search, err);
 	job_processes_done(&search.processes);
-	if (r)
-		return r;
-	if (options->way == FIND_NAME)
+	if (!r && options->way == FIND_NAME)
 		zombies_find(&found.zombies, options->name);
-	unnumbered_leave_out(&search);
-	if (!found.count && !options->has_ranks)
-		return nothing_refuse(options, err);
-	*ret = found;
-	found = (struct found_ranks){ 0 };
-	return 0;
-}
-
-void ranks_done(struct found_ranks *ranks)
-{
-	free(ranks->items);
-	*ranks = (struct found_ranks){ 0 };
+	if (!r)
+		unnumbered_leave_out(&search);
+	if (!r && !found.count && !options->has_ranks)
+		r = nothing_refuse(options, err);
+	if (r)
+		free(found.items);
+	else
+		*ret = found;
+	return r;
 }

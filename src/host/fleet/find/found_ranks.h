@@ -46,9 +46,3 @@ struct found_ranks {
  * names both.  `variable` points into the options. */
 int ranks_find(struct found_ranks *ret, const struct find_options *options,
 	       struct err *err) MUST_CHECK;
-void ranks_done(struct found_ranks *ranks);
-
-static inline void ranks_done_at_scope_end(struct found_ranks *ranks)
-{
-	ranks_done(ranks);
-}

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/table.h"
 #include "host/fleet/find/rank_variables.h"
 #include "host/fleet/request.h"
@@ -35,11 +36,7 @@ struct job_processes {
 int job_processes_read(struct job_processes *ret, const struct find_options *options,
 		       struct err *err) MUST_CHECK;
 void job_processes_done(struct job_processes *processes);
-
-static inline void job_processes_done_at_scope_end(struct job_processes *processes)
-{
-	job_processes_done(processes);
-}
+DEFINE_STRUCT_CLEANUP(job_processes, job_processes_done)
 
 /* PROCESS_NOBODY: no process has that number. */
 size_t job_processes_find(const struct job_processes *processes, pid_t pid);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "shared/base/macros.h"
 
 #include <stdbool.h>
@@ -21,11 +22,7 @@ int variables_read(struct variables *ret, pid_t pid) MUST_CHECK;
 /* The same from the array that libc's `environ` points to, if it is found. */
 int variables_read_live(struct variables *ret, pid_t pid) MUST_CHECK;
 void variables_done(struct variables *variables);
-
-static inline void variables_done_at_scope_end(struct variables *variables)
-{
-	variables_done(variables);
-}
+DEFINE_STRUCT_CLEANUP(variables, variables_done)
 
 /* NULL: not set. */
 const char *variables_value(const struct variables *variables, const char *name);

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/fleet.h"
 
 #define FLEET_MARK_MAX 33u
@@ -22,11 +23,7 @@ struct fleet_folder {
 int fleet_folder_make(struct fleet_folder *ret, const char *path, const char *version,
 		      const char *options, struct err *err) MUST_CHECK;
 void fleet_folder_done(struct fleet_folder *folder);
-
-static inline void fleet_folder_done_at_scope_end(struct fleet_folder *folder)
-{
-	fleet_folder_done(folder);
-}
+DEFINE_STRUCT_CLEANUP(fleet_folder, fleet_folder_done)
 
 /* Writes it again with everything known; `is_whole`: at the end. */
 int fleet_folder_write(const struct fleet_folder *folder, const struct fleet *fleet, bool is_whole,

@@ -15,7 +15,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #define FLEET_JSON_MAX ((size_t)512 << 20)
 #define TEXT_BYTES     1024u

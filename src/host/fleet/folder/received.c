@@ -8,7 +8,6 @@
 #include "host/core/output/output_file.h"
 #include "host/core/room.h"
 #include "host/core/text/print.h"
-#include "host/core/text/text.h"
 #include "host/fleet/rank.h"
 
 #include <errno.h>

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/folder/fleet_folder.h"
 
 struct received_file {
@@ -34,8 +35,4 @@ int received_take(struct received *received, const struct fleet *fleet, uint32_t
 /* At the end: sets the files of ranks, and the states of incomplete ones.  0 or -ENOMEM. */
 int received_settle(struct received *received, struct fleet *fleet) MUST_CHECK;
 void received_done(struct received *received);
-
-static inline void received_done_at_scope_end(struct received *received)
-{
-	received_done(received);
-}
+DEFINE_STRUCT_CLEANUP(received, received_done)

@@ -5,7 +5,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
-#include "host/core/text/foreign.h"
 #include "host/fleet/engine/engine.h"
 #include "host/fleet/fleet.h"
 #include "host/fleet/node/lifeline.h"

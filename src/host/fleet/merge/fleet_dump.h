@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/fleet.h"
 #include "host/fleet/merge/call_paths.h"
 
@@ -39,11 +40,7 @@ int fleet_dump_take(struct fleet_dump *dump, uint32_t node, uint32_t kind,
 /* After the fleet was settled: sets the ranks of threads, and drops threads of none. */
 int fleet_dump_settle(struct fleet_dump *dump, const struct fleet *fleet) MUST_CHECK;
 void fleet_dump_done(struct fleet_dump *dump);
-
-static inline void fleet_dump_done_at_scope_end(struct fleet_dump *dump)
-{
-	fleet_dump_done(dump);
-}
+DEFINE_STRUCT_CLEANUP(fleet_dump, fleet_dump_done)
 
 /* The activity of a rank's main thread from the first round to the last.  One place: the program's
  * calls and their lines are the same each time, whatever the libraries below do. */

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/merge/fleet_dump.h"
 
 enum halt {
@@ -34,8 +35,4 @@ struct halted_ranks {
 int halts_find(struct halted_ranks *ret, const struct fleet_dump *dump,
 	       const struct fleet *fleet) MUST_CHECK;
 void halts_done(struct halted_ranks *ranks);
-
-static inline void halts_done_at_scope_end(struct halted_ranks *ranks)
-{
-	halts_done(ranks);
-}
+DEFINE_STRUCT_CLEANUP(halted_ranks, halts_done)

@@ -3,8 +3,6 @@
  */
 #include "host/fleet/merge/fleet_dump.h"
 
-#include <errno.h>
-
 static const char *const names[MOTIONS] = {
 	[MOTION_UNKNOWN] = "not seen each time", [MOTION_STOPPED] = "stopped",
 	[MOTION_WAITED] = "waits in one place",  [MOTION_WOKE] = "waits in one place, runs between",

@@ -12,9 +12,7 @@
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <sys/eventfd.h>
 #include <sys/timex.h>

@@ -12,7 +12,6 @@
 #include "host/recorder/dump/dump.h"
 #include "host/recorder/samples/code_list.h"
 
-#include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

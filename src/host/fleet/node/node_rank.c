@@ -14,7 +14,6 @@
 #include "host/sampling/sampler.h"
 
 #include <stdio.h>
-#include <string.h>
 
 #define REASONS_MAX 1024u
 

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/fleet.h"
 #include "host/fleet/report/spreads.h"
 
@@ -50,8 +51,4 @@ struct totals_watcher {
 int fleet_totals_read(struct fleet_totals *ret, const char *folder, const struct fleet *fleet,
 		      const struct totals_watcher *watcher, struct err *err) MUST_CHECK;
 void fleet_totals_done(struct fleet_totals *totals);
-
-static inline void fleet_totals_done_at_scope_end(struct fleet_totals *totals)
-{
-	fleet_totals_done(totals);
-}
+DEFINE_STRUCT_CLEANUP(fleet_totals, fleet_totals_done)

@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/fleet/channel/channel.h"
-#include "host/fleet/channel/line_stream.h"
+#include "host/fleet/channel/line.h"
 #include "host/fleet/message.h"
 #include "host/fleet/request.h"
 

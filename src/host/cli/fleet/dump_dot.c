@@ -23,19 +23,19 @@ static void text_write(FILE *out, const char *text)
 static void node_write(FILE *out, const struct class_tree *tree, unsigned which, uint32_t path)
 {
 	const struct class_node *node = &tree->nodes[path];
-	uint32_t parent = tree->paths->items[path].parent;
+	uint32_t parent = tree->calls.nodes[path].parent;
 	char label[CLASS_LABEL_MAX], place[CALL_PLACE_MAX];
 
 	if (!node->threads)
 		return;
-	print(out, "\tn%u_%u [label=\"", which, path);
+	print(out, "\tn%u_%u [label=\"", which, path - 1);
 	text_write(out, call_path_function(tree->paths, path));
 	text_write(out, call_place(tree->paths, path, place));
 	print(out, "\"%s];\n", node->ends ? ", style=bold" : "");
-	if (parent == PATH_NONE)
-		print(out, "\troot%u -> n%u_%u", which, which, path);
+	if (!parent)
+		print(out, "\troot%u -> n%u_%u", which, which, path - 1);
 	else
-		print(out, "\tn%u_%u -> n%u_%u", which, parent, which, path);
+		print(out, "\tn%u_%u -> n%u_%u", which, parent - 1, which, path - 1);
 	print(out, " [label=\"%s\"];\n", class_label(node, label));
 }
 
@@ -50,10 +50,10 @@ void dump_view_dot(const struct dump_view *view, FILE *out)
 	for (unsigned i = 0; i < CLASS_THREADS; i++) {
 		const struct class_tree *tree = &view->trees[i];
 
-		if (tree->first == PATH_NONE)
+		if (class_tree_first(tree) == PATH_NONE)
 			continue;
 		print(out, "\troot%u [label=\"%s\", shape=ellipse];\n", i, class_titles[i]);
-		for (uint32_t path = 0; path < tree->count; path++)
+		for (uint32_t path = 1; path < tree->calls.count; path++)
 			node_write(out, tree, i, path);
 	}
 	print(out, "}\n");

@@ -27,7 +27,7 @@ static void chain_write(FILE *out, const struct class_tree *tree, uint32_t first
 {
 	char place[CALL_PLACE_MAX];
 
-	for (uint32_t path = first;; path = tree->nodes[path].first) {
+	for (uint32_t path = first;; path = tree->calls.nodes[path].first) {
 		print(out, "%s<code title=\"", path == first ? "" : " &gt; ");
 		foreign_write(out, FOREIGN_XML, call_path_module(tree->paths, path));
 		print(out, "\">");
@@ -73,8 +73,8 @@ static void node_write(FILE *out, const struct dump_view *view, const struct cla
 	}
 	print(out, "</summary>\n");
 	where_write(out, view, tree, &tree->nodes[last]);
-	for (uint32_t child = tree->nodes[last].first; child != PATH_NONE;
-	     child = tree->nodes[child].next)
+	for (uint32_t child = tree->calls.nodes[last].first; child != PATH_NONE;
+	     child = tree->calls.nodes[child].next)
 		node_write(out, view, tree, child, ranks);
 	print(out, "</details>\n");
 }
@@ -140,9 +140,10 @@ void dump_view_html(const struct dump_view *view, FILE *out)
 	for (unsigned i = 0; i < CLASS_THREADS; i++) {
 		const struct class_tree *tree = &view->trees[i];
 
-		if (tree->first != PATH_NONE)
+		if (class_tree_first(tree) != PATH_NONE)
 			print(out, "<h2>%s</h2>\n", class_titles[i]);
-		for (uint32_t path = tree->first; path != PATH_NONE; path = tree->nodes[path].next)
+		for (uint32_t path = class_tree_first(tree); path != PATH_NONE;
+		     path = tree->calls.nodes[path].next)
 			node_write(out, view, tree, path, 0);
 	}
 	halts_write(out, view);

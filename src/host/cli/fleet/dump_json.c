@@ -39,12 +39,12 @@ static void class_write(struct json *json, const struct dump_view *view, enum cl
 		  node->is_mixed ? "" : pool_text(&tree->paths->texts, example->call));
 	where_write(json, view, tree, node);
 	json_list(json, "frames");
-	for (; path != PATH_NONE; path = tree->paths->items[path].parent) {
+	for (; path; path = tree->calls.nodes[path].parent) {
 		json_object(json, NULL);
 		json_text(json, "function", call_path_function(tree->paths, path));
 		json_text(json, "module", call_path_module(tree->paths, path));
 		json_text(json, "file", call_path_file(tree->paths, path));
-		json_number(json, "line", tree->paths->items[path].line);
+		json_number(json, "line", call_path_frame(tree->paths, path)->line);
 		json_object_end(json);
 	}
 	json_list_end(json);
@@ -92,7 +92,7 @@ void dump_view_json(const struct dump_view *view, FILE *out)
 	struct json json = { .out = out };
 
 	for (unsigned i = 0; i < CLASS_THREADS; i++)
-		for (uint32_t path = 0; path < view->trees[i].count; path++)
+		for (uint32_t path = 1; path < view->trees[i].calls.count; path++)
 			if (view->trees[i].nodes[path].ends)
 				class_write(&json, view, (enum class_threads)i, path);
 	halts_write(&json, view);

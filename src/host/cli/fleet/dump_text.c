@@ -53,7 +53,7 @@ const char *fleet_describe(const struct fleet *fleet, char ret[CLASS_LABEL_MAX])
 /* Functions of a script are ambiguous without their file. */
 const char *call_place(const struct call_paths *paths, uint32_t path, char ret[CALL_PLACE_MAX])
 {
-	const struct call_path *call = &paths->items[path];
+	const struct path_frame *call = call_path_frame(paths, path);
 	char file[NAME_MAX_SHOWN];
 
 	ret[0] = '\0';
@@ -92,7 +92,7 @@ static void call_print(struct printed_line *line, const struct class_tree *tree,
 static void chain_print(struct printed_line *line, const struct class_tree *tree, uint32_t first,
 			uint32_t last)
 {
-	for (uint32_t path = first;; path = tree->nodes[path].first) {
+	for (uint32_t path = first;; path = tree->calls.nodes[path].first) {
 		call_print(line, tree, path, path == first);
 		if (path == last)
 			break;
@@ -133,8 +133,8 @@ static void node_print(FILE *out, const struct dump_view *view, const struct cla
 	class_wait(tree, &tree->nodes[last], wait);
 	print(out, "%s%s%s\n", *wait ? "  (" : "", wait, *wait ? ")" : "");
 	where_print(out, view, tree, &tree->nodes[last], line.indent + 4);
-	for (uint32_t child = tree->nodes[last].first; child != PATH_NONE;
-	     child = tree->nodes[child].next)
+	for (uint32_t child = tree->calls.nodes[last].first; child != PATH_NONE;
+	     child = tree->calls.nodes[child].next)
 		node_print(out, view, tree, child, depth + 1);
 }
 
@@ -142,10 +142,11 @@ static void tree_print(FILE *out, const struct dump_view *view, enum class_threa
 {
 	const struct class_tree *tree = &view->trees[which];
 
-	if (tree->first == PATH_NONE)
+	if (class_tree_first(tree) == PATH_NONE)
 		return;
 	print(out, "\n%s:\n", class_titles[which]);
-	for (uint32_t path = tree->first; path != PATH_NONE; path = tree->nodes[path].next)
+	for (uint32_t path = class_tree_first(tree); path != PATH_NONE;
+	     path = tree->calls.nodes[path].next)
 		node_print(out, view, tree, path, 0);
 }
 

@@ -1,5 +1,5 @@
 /*
- * Merges the trees of nodes.  Runs at home; their messages are foreign.
+ * Trees of calls that only grow, and merged ones.  Messages of nodes are foreign.
  */
 #include "host/fleet/merge/call_paths.h"
 
@@ -12,32 +12,24 @@
 #define OF_NODE_MAX (1u << 20) /* functions and texts of one node */
 #define DEPTH_MAX   4096u
 
-static int path_find(struct call_paths *self, const struct call_path *path, uint32_t *ret)
+uint32_t call_paths_find(struct call_paths *self, uint32_t parent, const struct path_frame *frame)
 {
 	struct table_entry *entry;
 	bool is_new;
 
-	entry = table_make(&self->numbers,
-			   (uint64_t)(uint32_t)(path->parent + 1) << 32 | path->function,
-			   (uint64_t)path->module << 32 | path->line, &is_new);
+	if (self->tree.count >= PATHS_MAX ||
+	    (!self->tree.count && call_tree_init(&self->tree, /* sides */ 0)) ||
+	    make_room(&self->frames, self->frame_count, &self->frame_room, sizeof(*self->frames)))
+		return PATH_NONE;
+	entry = table_make(&self->numbers, (uint64_t)frame->module << 32 | frame->function,
+			   frame->line, &is_new);
 	if (!entry)
-		return -ENOMEM;
+		return PATH_NONE;
 	if (is_new) {
-		if (self->count >= PATHS_MAX ||
-		    make_room(&self->items, self->count, &self->room, sizeof(*self->items))) {
-			table_remove(&self->numbers, entry);
-			return -ENOMEM;
-		}
-		entry->value = self->count;
-		self->items[self->count++] = *path;
+		entry->value = self->frame_count;
+		self->frames[self->frame_count++] = *frame;
 	}
-	*ret = (uint32_t)entry->value;
-	return 0;
-}
-
-static uint32_t depth_below(const struct call_paths *self, uint32_t parent)
-{
-	return parent == PATH_NONE ? 1 : self->items[parent].depth + 1;
+	return call_tree_child(&self->tree, parent, TREE_FUNCTION, (uint32_t)entry->value);
 }
 
 /* Entries before it that never arrived are lost. */
@@ -69,25 +61,24 @@ static uint32_t number_at(const uint32_t *list, size_t count, uint32_t index)
 
 static int node_take(struct call_paths *self, struct path_map *map, const struct frame_node *node)
 {
-	uint32_t parent = node->parent == FRAME_ROOT ? PATH_NONE : path_map_find(map, node->parent);
-	struct call_path path = { .parent = parent,
-				  .function =
-					  number_at(map->texts, map->text_count, node->function),
-				  .module = number_at(map->texts, map->text_count, node->module),
-				  .file = number_at(map->texts, map->text_count, node->file),
-				  .line = node->line,
-				  .depth = depth_below(self, parent),
-				  .kind = (enum frame_kind)node->kind };
-	uint32_t number = PATH_NONE;
-	bool is_lost = (node->parent != FRAME_ROOT && parent == PATH_NONE) ||
-		       path.function == PATH_NONE || path.module == PATH_NONE ||
-		       path.file == PATH_NONE || path.depth > DEPTH_MAX;
+	uint32_t parent = node->parent == FRAME_ROOT ? 0 : path_map_find(map, node->parent);
+	const struct path_frame frame = {
+		.function = number_at(map->texts, map->text_count, node->function),
+		.module = number_at(map->texts, map->text_count, node->module),
+		.file = number_at(map->texts, map->text_count, node->file),
+		.line = node->line,
+		.kind = (enum frame_kind)node->kind,
+	};
+	bool is_lost = parent == PATH_NONE || frame.function == PATH_NONE ||
+		       frame.module == PATH_NONE || frame.file == PATH_NONE ||
+		       (parent && self->tree.nodes[parent].depth >= DEPTH_MAX);
+	uint32_t path = is_lost ? PATH_NONE : call_paths_find(self, parent, &frame);
 
-	if (list_fill(&map->paths, &map->path_count, &map->path_room,
-		      (uint32_t)map->path_count + 1) ||
-	    (!is_lost && path_find(self, &path, &number)))
+	if ((!is_lost && path == PATH_NONE) ||
+	    list_fill(&map->paths, &map->path_count, &map->path_room,
+		      (uint32_t)map->path_count + 1))
 		return -ENOMEM;
-	map->paths[map->path_count - 1] = number;
+	map->paths[map->path_count - 1] = path;
 	return 0;
 }
 
@@ -125,7 +116,8 @@ uint32_t path_map_find(const struct path_map *map, uint32_t number)
 void call_paths_done(struct call_paths *self)
 {
 	pool_done(&self->texts);
-	free(self->items);
+	call_tree_done(&self->tree);
+	free(self->frames);
 	table_done(&self->numbers);
 	*self = (struct call_paths){ 0 };
 }

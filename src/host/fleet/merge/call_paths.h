@@ -1,29 +1,28 @@
 /*
- * The calls of all nodes in one tree, each function and line below its caller.  Nodes number their
- * functions themselves: a map for each node leads into this tree.
+ * Calls as a tree, each function and line below its caller: on a node its own, at home those of all
+ * nodes.  Nodes number their calls themselves: a map for each node leads into the tree at home.
  */
 #pragma once
 
 #include "host/core/pool.h"
-#include "host/core/table.h"
 #include "host/fleet/message.h"
+#include "host/model/samples/call_tree.h"
 
-#define PATH_NONE UINT32_MAX /* no node: the root's parent, or lost on its way */
+#define PATH_NONE TREE_NONE /* lost on its way */
 
-struct call_path {
-	uint32_t parent;                 /* PATH_NONE: it is outermost */
+struct path_frame {
 	uint32_t function, module, file; /* texts */
 	uint32_t line;                   /* 0: not known, or irrelevant */
-	uint32_t depth;
 	enum frame_kind kind;
 };
 
 /* Zero is empty. */
 struct call_paths {
 	struct pool texts;
-	struct call_path *items; /* parents before their children */
-	size_t count, room;
-	struct table numbers;
+	struct call_tree tree; /* without metrics; values are indexes of frames */
+	struct path_frame *frames;
+	size_t frame_count, frame_room;
+	struct table numbers; /* (function, module and line): index of a frame */
 };
 
 /* The numbers of one node. */
@@ -40,19 +39,29 @@ int call_paths_take(struct call_paths *paths, struct path_map *map,
 /* PATH_NONE: not known. */
 uint32_t path_map_find(const struct path_map *map, uint32_t number);
 
+/* The node of a call below another one (0: it is outermost), made if it is missing; PATH_NONE: no
+ * memory. */
+uint32_t call_paths_find(struct call_paths *paths, uint32_t parent, const struct path_frame *frame);
+
+static inline const struct path_frame *call_path_frame(const struct call_paths *paths,
+						       uint32_t path)
+{
+	return &paths->frames[paths->tree.nodes[path].value];
+}
+
 static inline const char *call_path_function(const struct call_paths *paths, uint32_t path)
 {
-	return pool_text(&paths->texts, paths->items[path].function);
+	return pool_text(&paths->texts, call_path_frame(paths, path)->function);
 }
 
 static inline const char *call_path_module(const struct call_paths *paths, uint32_t path)
 {
-	return pool_text(&paths->texts, paths->items[path].module);
+	return pool_text(&paths->texts, call_path_frame(paths, path)->module);
 }
 
 static inline const char *call_path_file(const struct call_paths *paths, uint32_t path)
 {
-	return pool_text(&paths->texts, paths->items[path].file);
+	return pool_text(&paths->texts, call_path_frame(paths, path)->file);
 }
 
 void call_paths_done(struct call_paths *paths);

@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define RANGES_MAX (16u << 20) /* of ranks, for all calls together */
 
@@ -25,7 +26,7 @@ static int thread_count(struct class_tree *self, const struct seen_thread *threa
 	else
 		innermost->is_mixed |= thread->call != innermost->example->call ||
 				       thread->state != innermost->example->state;
-	for (; path != PATH_NONE; path = self->paths->items[path].parent) {
+	for (; path; path = self->calls.nodes[path].parent) {
 		struct class_node *node = &self->nodes[path];
 		size_t before = node->ranks.count;
 
@@ -61,28 +62,19 @@ static int compare_nodes(const void *a, const void *b, void *context)
 	return left < right ? 1 : -1;
 }
 
-static void node_link(struct class_tree *self, uint32_t path)
-{
-	uint32_t parent = self->paths->items[path].parent;
-	uint32_t *first = parent == PATH_NONE ? &self->first : &self->nodes[parent].first;
-
-	self->nodes[path].next = *first;
-	*first = path;
-}
-
 static int nodes_link(struct class_tree *self)
 {
-	uint32_t *order = calloc(self->count + 1, sizeof(*order));
+	uint32_t *order = calloc(self->calls.count + 1, sizeof(*order));
 	size_t count = 0;
 
 	if (!order)
 		return -ENOMEM;
-	for (uint32_t i = 0; i < self->count; i++)
+	for (uint32_t i = 0; i < self->calls.count; i++)
 		if (self->nodes[i].threads)
 			order[count++] = i;
 	qsort_r(order, count, sizeof(*order), compare_nodes, self);
 	for (size_t i = 0; i < count; i++)
-		node_link(self, order[i]);
+		call_tree_link(&self->calls, order[i]);
 	free(order);
 	return 0;
 }
@@ -127,17 +119,16 @@ static int threads_count(struct class_tree *self, const struct fleet_dump *dump,
 int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
 		     enum class_threads which)
 {
-	struct class_tree tree = { .paths = &dump->paths,
-				   .count = dump->paths.count,
-				   .first = PATH_NONE };
+	const struct call_tree *calls = &dump->paths.tree;
+	struct class_tree tree = { .paths = &dump->paths, .calls.count = calls->count };
 	int r;
 
-	tree.nodes = calloc(tree.count + 1, sizeof(*tree.nodes));
+	tree.calls.nodes = calloc(calls->count + 1, sizeof(*calls->nodes));
+	tree.nodes = calloc(calls->count + 1, sizeof(*tree.nodes));
 	tree.ends = calloc(dump->count + 1, sizeof(*tree.ends));
-	r = tree.nodes && tree.ends ? 0 : -ENOMEM;
-	for (uint32_t i = 0; !r && i < tree.count; i++)
-		tree.nodes[i] =
-			(struct class_node){ .path = i, .first = PATH_NONE, .next = PATH_NONE };
+	r = tree.calls.nodes && tree.nodes && tree.ends ? 0 : -ENOMEM;
+	if (!r && calls->count)
+		memcpy(tree.calls.nodes, calls->nodes, calls->count * sizeof(*calls->nodes));
 	if (!r)
 		r = threads_count(&tree, dump, round, which);
 	if (!r)
@@ -152,8 +143,9 @@ int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint
 
 void class_tree_done(struct class_tree *self)
 {
-	for (size_t i = 0; self->nodes && i < self->count; i++)
+	for (size_t i = 0; self->nodes && i < self->calls.count; i++)
 		rank_set_done(&self->nodes[i].ranks);
+	call_tree_done(&self->calls);
 	free(self->nodes);
 	free(self->ends);
 	*self = (struct class_tree){ 0 };
@@ -161,12 +153,10 @@ void class_tree_done(struct class_tree *self)
 
 uint32_t class_tree_chain(const struct class_tree *self, uint32_t node)
 {
-	for (;;) {
-		const struct class_node *at = &self->nodes[node];
-		uint32_t child = at->first;
+	const struct tree_node *calls = self->calls.nodes;
 
-		if (at->ends || child == PATH_NONE || self->nodes[child].next != PATH_NONE)
-			return node;
-		node = child;
-	}
+	while (!self->nodes[node].ends && calls[node].first != PATH_NONE &&
+	       calls[calls[node].first].next == PATH_NONE)
+		node = calls[node].first;
+	return node;
 }

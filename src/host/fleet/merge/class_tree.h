@@ -7,24 +7,22 @@
 
 #include "host/fleet/merge/fleet_dump.h"
 
+/* The metrics of a call. */
 struct class_node {
-	uint32_t path;
 	struct rank_set ranks; /* in this call or below */
 	uint64_t threads;
 	uint64_t ends;                     /* threads whose innermost call it is, */
 	size_t first_end;                  /* the first of them in the tree's ends, */
 	const struct seen_thread *example; /* one of them, */
 	bool is_mixed;                     /* their states or system calls differ */
-	uint32_t first, next;              /* child; sibling: more ranks first; PATH_NONE */
 };
 
 struct class_tree {
 	const struct call_paths *paths;
-	struct class_node *nodes; /* by path */
-	size_t count;
+	struct call_tree calls;          /* of the paths; children with more ranks are first */
+	struct class_node *nodes;        /* by path */
 	const struct seen_thread **ends; /* by innermost call, node and rank */
 	size_t end_count;
-	uint32_t first; /* outermost call */
 	size_t range_count;
 };
 
@@ -38,6 +36,12 @@ enum class_threads {
 int class_tree_build(struct class_tree *ret, const struct fleet_dump *dump, uint32_t round,
 		     enum class_threads which) MUST_CHECK;
 void class_tree_done(struct class_tree *tree);
+
+/* The outermost call with the most ranks; PATH_NONE: there is none. */
+static inline uint32_t class_tree_first(const struct class_tree *tree)
+{
+	return tree->calls.count ? tree->calls.nodes[0].first : PATH_NONE;
+}
 
 static inline void class_tree_done_at_scope_end(struct class_tree *tree)
 {

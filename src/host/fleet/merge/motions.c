@@ -21,8 +21,8 @@ static uint32_t place_of(const struct call_paths *paths, uint32_t path)
 	static const enum frame_kind kinds[] = { FRAME_SCRIPT, FRAME_PROGRAM };
 
 	for (unsigned i = 0; i < ARRAY_SIZE(kinds); i++)
-		for (uint32_t at = path; at != PATH_NONE; at = paths->items[at].parent)
-			if (paths->items[at].kind == kinds[i])
+		for (uint32_t at = path; at; at = paths->tree.nodes[at].parent)
+			if (call_path_frame(paths, at)->kind == kinds[i])
 				return at;
 	return path;
 }
@@ -31,15 +31,16 @@ static uint32_t place_of(const struct call_paths *paths, uint32_t path)
  * function is not known: it matches any. */
 static bool is_same_place(const struct call_paths *paths, uint32_t first, uint32_t second)
 {
-	const struct call_path *items = paths->items, *one, *other;
+	const struct tree_node *nodes = paths->tree.nodes;
+	const struct path_frame *one, *other;
 
-	while (items[first].depth > items[second].depth)
-		first = items[first].parent;
-	while (items[second].depth > items[first].depth)
-		second = items[second].parent;
-	one = &items[first];
-	other = &items[second];
-	return one->parent == other->parent && one->function == other->function &&
+	while (nodes[first].depth > nodes[second].depth)
+		first = nodes[first].parent;
+	while (nodes[second].depth > nodes[first].depth)
+		second = nodes[second].parent;
+	one = call_path_frame(paths, first);
+	other = call_path_frame(paths, second);
+	return nodes[first].parent == nodes[second].parent && one->function == other->function &&
 	       one->module == other->module &&
 	       (one->line == other->line || !one->line || !other->line);
 }
@@ -55,6 +56,7 @@ struct looks {
 
 static void look_add(struct looks *self, const struct seen_thread *thread)
 {
+	const struct tree_node *nodes = self->paths->tree.nodes;
 	uint32_t place = place_of(self->paths, thread->path);
 
 	self->has_spun |= thread->state == 'R';
@@ -62,7 +64,7 @@ static void look_add(struct looks *self, const struct seen_thread *thread)
 		self->has_run |= thread->turns != self->last->turns;
 		self->has_moved |= !is_same_place(self->paths, self->place, place);
 	}
-	if (!self->last || self->paths->items[place].depth > self->paths->items[self->place].depth)
+	if (!self->last || nodes[place].depth > nodes[self->place].depth)
 		self->place = place;
 	self->last = thread;
 	self->seen++;

@@ -1,41 +1,40 @@
 /*
- * A tree of calls that only grows.  Runs on nodes.
+ * Finds calls, and notes new ones for home.  Runs on nodes.
  */
 #include "host/fleet/node/frame_list.h"
 
 #include <errno.h>
 
-static int text_find(struct frame_list *self, const char *text, uint32_t *ret)
+static uint32_t text_find(struct frame_list *self, const char *text)
 {
-	size_t before = self->texts.count;
+	size_t before = self->paths.texts.count;
+	uint32_t number = pool_add(&self->paths.texts, text);
 
-	*ret = pool_add(&self->texts, text);
-	if (*ret == POOL_NONE)
-		return -ENOMEM;
-	if (self->texts.count > before)
+	if (self->paths.texts.count > before)
 		frames_add_text(&self->untold, text);
-	return 0;
+	return number;
 }
 
+/* Home numbers nodes without the root. */
 int frame_list_find(struct frame_list *self, uint32_t parent, const struct frame_call *call,
 		    uint32_t *ret)
 {
-	struct frame_node node = { .parent = parent, .line = call->line, .kind = call->kind };
-	struct table_entry *entry;
-	bool is_new;
+	struct path_frame frame = { .line = call->line, .kind = call->kind };
+	size_t before = MAX(self->paths.tree.count, 1u);
+	uint32_t path = PATH_NONE;
 
-	if (text_find(self, call->function, &node.function) ||
-	    text_find(self, call->module, &node.module) || text_find(self, call->file, &node.file))
+	frame.function = text_find(self, call->function);
+	frame.module = text_find(self, call->module);
+	frame.file = text_find(self, call->file);
+	if (frame.function != POOL_NONE && frame.module != POOL_NONE && frame.file != POOL_NONE)
+		path = call_paths_find(&self->paths, parent + 1, &frame);
+	if (path == PATH_NONE)
 		return -ENOMEM;
-	entry = table_make(&self->nodes, (uint64_t)(uint32_t)(parent + 1) << 32 | node.function,
-			   (uint64_t)node.module << 32 | node.line, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->node_count++;
-		frames_add_node(&self->untold, &node);
-	}
-	*ret = (uint32_t)entry->value;
+	if (path >= before)
+		frames_add_node(&self->untold,
+				&(struct frame_node){ parent, frame.function, frame.module,
+						      frame.file, frame.line, frame.kind });
+	*ret = path - 1;
 	return 0;
 }
 
@@ -49,8 +48,7 @@ bool frame_list_put(struct frame_list *self, struct bytes *message)
 
 void frame_list_done(struct frame_list *self)
 {
-	pool_done(&self->texts);
-	table_done(&self->nodes);
+	call_paths_done(&self->paths);
 	bytes_done(&self->untold.texts);
 	bytes_done(&self->untold.nodes);
 	*self = (struct frame_list){ 0 };

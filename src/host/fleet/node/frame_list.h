@@ -4,15 +4,11 @@
  */
 #pragma once
 
-#include "host/core/pool.h"
-#include "host/core/table.h"
-#include "host/fleet/message.h"
+#include "host/fleet/merge/call_paths.h"
 
 /* Zero is empty. */
 struct frame_list {
-	struct pool texts;
-	struct table nodes; /* (parent + 1 and function, module and line): its number */
-	uint32_t node_count;
+	struct call_paths paths;
 	struct frames_draft untold;
 };
 

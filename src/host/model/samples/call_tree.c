@@ -275,8 +275,7 @@ static int by_weight(const void *left, const void *right)
 	return a->node > b->node ? -1 : a->node < b->node;
 }
 
-/* In front of the existing siblings. */
-static void child_link(struct call_tree *tree, uint32_t number)
+void call_tree_link(struct call_tree *tree, uint32_t number)
 {
 	struct tree_node *node = &tree->nodes[number], *parent = &tree->nodes[node->parent];
 
@@ -296,13 +295,13 @@ int call_tree_finish(struct call_tree *tree, uint64_t least)
 		uint64_t weight = call_tree_weight(tree, i);
 
 		if (weight < least)
-			child_link(tree, i);
+			call_tree_link(tree, i);
 		else
 			wide[count++] = (struct weighed){ weight, i };
 	}
 	qsort(wide, count, sizeof(*wide), by_weight);
 	for (size_t i = 0; i < count; i++)
-		child_link(tree, wide[i].node);
+		call_tree_link(tree, wide[i].node);
 	return 0;
 }
 

@@ -41,7 +41,7 @@ struct call_tree {
 		*model; /* values are numbers of its functions and threads; NULL: the owner's */
 	unsigned sides;
 	struct tree_node *nodes;      /* 0 is the root; parents before their children */
-	struct tree_metrics *metrics; /* `sides` for each node */
+	struct tree_metrics *metrics; /* `sides` for each node; there may be none */
 	size_t count, room, metric_room;
 	uint32_t depth;        /* of the deepest node */
 	struct table children; /* (parent, kind and value): node */
@@ -64,7 +64,8 @@ struct tree_source {
 	unsigned side;
 };
 
-/* A tree that has the root only.  0 or -ENOMEM, as for all that follow. */
+/* A tree that has the root only; sides: 0 where metrics are kept elsewhere.  0 or -ENOMEM, as for
+ * all that follow. */
 int call_tree_init(struct call_tree *ret, unsigned sides) MUST_CHECK;
 void call_tree_done(struct call_tree *tree);
 
@@ -98,6 +99,9 @@ int call_tree_add(struct call_tree *tree, const struct tree_source *source,
 /* Totals from the nodes' own metrics, then links children, the heaviest first.  Nodes lighter than
  * `least` are last and unsorted: a graph does not show them, and sorting is expensive. */
 int call_tree_finish(struct call_tree *tree, uint64_t least) MUST_CHECK;
+
+/* Links a node before the siblings that are linked already: call it for the lightest first. */
+void call_tree_link(struct call_tree *tree, uint32_t node);
 
 /* The tree of one profile. */
 int call_tree_build(struct call_tree *ret, struct model *model, const struct profile *profile,

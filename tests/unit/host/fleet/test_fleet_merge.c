@@ -117,7 +117,7 @@ static struct told node_of(struct fleet *fleet, struct fleet_dump *dump, const c
 
 static uint32_t child_called(const struct class_tree *tree, uint32_t first, const char *name)
 {
-	for (; first != PATH_NONE; first = tree->nodes[first].next)
+	for (; first != PATH_NONE; first = tree->calls.nodes[first].next)
 		if (!strcmp(call_path_function(tree->paths, first), name))
 			return first;
 	fail_msg("no %s", name);
@@ -152,10 +152,10 @@ static void ranks_of_two_nodes_fall_into_classes(void **state)
 	assert_int_equal(fleet_settle(&fleet, NULL), 0);
 	assert_int_equal(fleet_dump_settle(&dump, &fleet), 0);
 	assert_int_equal(class_tree_build(&tree, &dump, 0, CLASS_MAIN), 0);
-	at = child_called(&tree, tree.first, "start");
+	at = child_called(&tree, class_tree_first(&tree), "start");
 	assert_string_equal(ranks_at(&tree, at, text), "0-7");
 	assert_string_equal(call_path_function(tree.paths, class_tree_chain(&tree, at)), "main");
-	at = tree.nodes[class_tree_chain(&tree, at)].first;
+	at = tree.calls.nodes[class_tree_chain(&tree, at)].first;
 	assert_string_equal(call_path_function(tree.paths, at),
 			    "reduce"); /* the larger one first */
 	assert_string_equal(ranks_at(&tree, at, text), "0-4,6-7");
@@ -185,12 +185,12 @@ static void ranks_at_different_lines_are_in_different_classes(void **state)
 	assert_int_equal(fleet_settle(&fleet, NULL), 0);
 	assert_int_equal(fleet_dump_settle(&dump, &fleet), 0);
 	assert_int_equal(class_tree_build(&tree, &dump, 0, CLASS_MAIN), 0);
-	at = tree.nodes[tree.first].first;
+	at = tree.calls.nodes[class_tree_first(&tree)].first;
 	assert_string_equal(ranks_at(&tree, at, text), "0-1,3");
-	assert_int_equal(tree.paths->items[at].line, 9);
-	at = tree.nodes[at].next;
+	assert_int_equal(call_path_frame(tree.paths, at)->line, 9);
+	at = tree.calls.nodes[at].next;
 	assert_string_equal(ranks_at(&tree, at, text), "2");
-	assert_int_equal(tree.paths->items[at].line, 12);
+	assert_int_equal(call_path_frame(tree.paths, at)->line, 12);
 	assert_string_equal(call_path_file(tree.paths, at), "app.c");
 	node = &tree.nodes[class_tree_chain(&tree, at)];
 	assert_int_equal(node->ends, 1);

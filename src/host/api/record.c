@@ -1,7 +1,7 @@
 /*
  * Recordings of the C API: a background job, with copies of all that its options name.
  */
-#include "host/api/sampler_private.h"
+#include "host/api/sampler.h"
 
 #include "host/model/domains.h"
 #include "host/recorder/record_job.h"
@@ -103,8 +103,7 @@ static int open_keeper(struct limpet_recording *self, struct limpet *target,
 	self->keeper = limpet_sampler_open(target, &sampler, &error);
 	if (!self->keeper)
 		return err_set(err, error.code, "%s", error.what);
-	self->sampling.observe = sampler_keep;
-	self->sampling.context = self->keeper;
+	live_observe(self->keeper->live, &self->sampling);
 	return sampler_start_teller(self->keeper, err);
 }
 

@@ -1,7 +1,9 @@
 /*
- * Samplers of the C API.
+ * Samplers of the C API: the recorder, with or without a file, fills a live store.
  */
-#include "host/api/sampler_private.h"
+#include "host/api/sampler.h"
+
+#include "host/process/stat.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -36,8 +38,6 @@ static struct sampling_options sampling_options_of(struct limpet_sampler *self,
 			     .kernel_frames = !(options->flags & LIMPET_NO_KERNEL),
 			     .children = options->flags & LIMPET_CHILDREN },
 		.name = self->sampler_name,
-		.observe = sampler_keep,
-		.context = self,
 	};
 }
 
@@ -57,14 +57,24 @@ static int sampler_prepare(struct limpet_sampler *self,
 			    options->buffer_samples);
 	if (r)
 		return r;
-	self->names.codes = code_list_new();
-	if (!self->names.codes || sample_ring_init(&self->ring, options->buffer_samples) ||
-	    !copy_text(&self->sampler_name, options->sampler) ||
+	self->room = options->buffer_samples;
+	/* The store drops samples in eighths. */
+	r = live_new(&self->live, self->pid,
+		     &(struct live_limits){ .samples = self->room + self->room / 7 + 8,
+					    .stacks = UINT32_MAX,
+					    .frames = UINT32_MAX,
+					    .threads = UINT32_MAX },
+		     err);
+	if (r)
+		return r;
+	live_name_on_request(self->live);
+	if (!copy_text(&self->sampler_name, options->sampler) ||
 	    !copy_text(&self->path, options->path))
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	self->on_sample = options->on_sample;
 	self->context = options->context;
 	self->options = sampling_options_of(self, options);
+	live_observe(self->live, &self->options);
 	self->rate_hz = options->rate_hz;
 	self->totals.sampler = self->totals.summary = "";
 	return 0;
@@ -72,10 +82,8 @@ static int sampler_prepare(struct limpet_sampler *self,
 
 static void free_sampler(struct limpet_sampler *self)
 {
-	sample_ring_done(&self->ring);
-	thread_names_done(&self->thread_names);
-	code_list_free(self->names.codes);
-	pthread_mutex_destroy(&self->names.lock);
+	recorder_free(self->recorder, /* keeps_files */ true);
+	live_free(self->live);
 	pthread_mutex_destroy(&self->turn);
 	pthread_mutex_destroy(&self->lock);
 	free(self->sampler_name);
@@ -100,7 +108,6 @@ EXPORT struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 	}
 	self->pid = target->pid;
 	self->start_tick = target->start_tick;
-	pthread_mutex_init(&self->names.lock, NULL);
 	pthread_mutex_init(&self->turn, NULL);
 	pthread_mutex_init(&self->lock, NULL);
 	if (sampler_prepare(self, &options, &err)) {
@@ -109,6 +116,141 @@ EXPORT struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 	}
 	api_report(&err, error);
 	return self;
+}
+
+int sampler_check_rate(unsigned hz, struct err *err)
+{
+	if (hz && hz <= SAMPLING_HZ_MAX)
+		return 0;
+	err_set(err, -EINVAL, "%u samples a second are not possible", hz);
+	err_fix(err, "a rate of 1 to %u", SAMPLING_HZ_MAX);
+	return err_exit(err, EXIT_USAGE);
+}
+
+/* The number alone may be another process's by now. */
+static int check_process(const struct limpet_sampler *self, struct err *err)
+{
+	struct process_stat stat;
+	int r = stat_read(self->pid, 0, &stat, err);
+
+	if (r || (stat.start_tick == self->start_tick && stat.state != 'Z' && stat.state != 'X'))
+		return r;
+	err_set(err, -ESRCH, "process %d has ended", self->pid);
+	return err_exit(err, EXIT_NO_PROCESS);
+}
+
+static int open_recorder(struct limpet_sampler *self, struct err *err)
+{
+	const struct recorder_options options = { .pids = &self->pid,
+						  .pid_count = 1,
+						  .has_children = self->options.sampler.children,
+						  .sampling = &self->options,
+						  .path = self->path,
+						  .version = LIMPET_VERSION };
+	int r = recorder_open(&self->recorder, &options, err);
+
+	if (r)
+		return r;
+	pthread_mutex_lock(&self->lock);
+	self->sampling = recorder_sampling(self->recorder);
+	pthread_mutex_unlock(&self->lock);
+	return 0;
+}
+
+/* Keeps the counts of the sampling that ended. */
+static void forget_sampling(struct limpet_sampler *self)
+{
+	pthread_mutex_lock(&self->lock);
+	if (self->sampling) {
+		sampling_totals(self->sampling, &self->totals);
+		sampling_reasons(self->sampling, self->reasons, sizeof(self->reasons));
+	}
+	self->sampling = NULL;
+	pthread_mutex_unlock(&self->lock);
+}
+
+static int end_recording(struct limpet_sampler *self, bool gives_up, struct err *err)
+{
+	struct recorder_outcome ignored;
+	int r = recorder_end(self->recorder, gives_up, &ignored, err);
+
+	recorder_free(self->recorder, /* keeps_files */ true);
+	self->recorder = NULL;
+	return r;
+}
+
+static int begin_sampling(struct limpet_sampler *self, struct err *err)
+{
+	struct err ignored = { 0 };
+	int r = self->recorder ? 0 : open_recorder(self, err);
+
+	if (r)
+		return r;
+	r = recorder_begin(self->recorder, err);
+	if (r) {
+		forget_sampling(self);
+		(void)!end_recording(self, /* gives_up */ true, &ignored);
+	}
+	return r;
+}
+
+static int sampler_start(struct limpet_sampler *self, struct err *err)
+{
+	int r;
+
+	if (self->is_started)
+		return err_set(err, -EALREADY, "process %d is sampled already", self->pid);
+	if (self->is_recorded)
+		return err_set(err, -EALREADY, "the recording of process %d is finished",
+			       self->pid);
+	r = check_process(self, err);
+	if (!r)
+		r = sampler_start_teller(self, err);
+	if (!r)
+		r = begin_sampling(self, err);
+	if (r)
+		sampler_end_teller(self);
+	self->is_started = !r;
+	return r;
+}
+
+static int sampler_stop(struct limpet_sampler *self, struct err *err)
+{
+	struct err second = { 0 };
+	int r;
+
+	if (!self->is_started)
+		return err_set(err, -EALREADY, "process %d is not sampled", self->pid);
+	self->is_started = false;
+	sampling_pause(self->sampling);
+	sampler_end_teller(self);
+	r = sampling_check(self->sampling, err);
+	if (!self->path)
+		return r;
+	self->is_recorded = true;
+	forget_sampling(self);
+	return end_recording(self, r != 0, r ? &second : err) ? err->code : r;
+}
+
+static int sampler_change_rate(struct limpet_sampler *self, unsigned hz, struct err *err)
+{
+	int r = sampler_check_rate(hz, err);
+
+	if (r)
+		return r;
+	self->options.sampler.hz = hz;
+	pthread_mutex_lock(&self->lock);
+	self->rate_hz = hz;
+	pthread_mutex_unlock(&self->lock);
+	if (!self->sampling)
+		return 0;
+	if (self->is_started)
+		sampling_pause(self->sampling);
+	sampling_set_rate(self->sampling, hz);
+	if (!self->is_started)
+		return 0;
+	r = check_process(self, err);
+	return r ? r : sampling_start(self->sampling, err);
 }
 
 /* A callback that waited for its own end would wait for ever. */
@@ -156,30 +298,6 @@ EXPORT int limpet_sampler_set_rate(struct limpet_sampler *self, unsigned rate_hz
 	return api_report(&err, error);
 }
 
-EXPORT long limpet_sampler_read(struct limpet_sampler *self, size_t count,
-				limpet_sample_visitor *visit, void *context,
-				struct limpet_error *error)
-{
-	struct kept_sample **kept = NULL;
-	struct err err = { 0 };
-
-	if (!self || !visit) {
-		err_set(&err, -EINVAL, "the sampler and the visitor must not be NULL");
-		return api_report(&err, error);
-	}
-	count = MIN(count, self->ring.room);
-	kept = calloc(count + 1, sizeof(struct kept_sample *));
-	if (!kept)
-		err_set(&err, -ENOMEM, "no memory for %zu samples", count);
-	count = kept ? sample_ring_last(&self->ring, count, kept) : 0;
-	for (size_t i = 0; i < count; i++) {
-		visit(&kept[i]->seen, context);
-		sample_ring_release(&self->ring, kept[i]);
-	}
-	free(kept);
-	return api_report(&err, error) ? err.code : (long)count;
-}
-
 static void fill_status(struct limpet_sampler *self, struct limpet_sampler_status *ret)
 {
 	struct sampling_totals totals;
@@ -198,7 +316,7 @@ static void fill_status(struct limpet_sampler *self, struct limpet_sampler_statu
 	ret->complete = totals.counts.ends[STACK_COMPLETE];
 	ret->lost = totals.counts.lost;
 	ret->one_in = MAX(totals.counts.throttled, 1u);
-	ret->overwritten = sample_ring_overwritten(&self->ring);
+	ret->overwritten = sampler_overwritten(self);
 	snprintf(ret->sampler, sizeof(ret->sampler), "%s", totals.sampler);
 	snprintf(ret->summary, sizeof(ret->summary), "%s", totals.summary);
 }
@@ -226,8 +344,6 @@ EXPORT void limpet_sampler_close(struct limpet_sampler *self)
 		return;
 	if (self->is_started)
 		(void)!sampler_stop(self, &err);
-	if (self->sampling)
-		sampling_free(self->sampling);
 	pthread_mutex_unlock(&self->turn);
 	free_sampler(self);
 }

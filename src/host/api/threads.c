@@ -2,7 +2,7 @@
  * All threads of a process, as they are now.
  */
 #include "host/api/api.h"
-#include "host/api/stacks.h"
+#include "host/api/sampler.h"
 #include "host/core/cleanup.h"
 #include "host/recorder/dump/dump.h"
 #include "host/sampling/sampler.h"
@@ -50,10 +50,13 @@ static int visit_states(pid_t pid, const struct look *look, struct err *err)
 	return r;
 }
 
-static void visit_dumped(const struct dumped_thread *dumped, struct stack_names *names,
-			 const struct look *look)
+static void visit_dumped(const struct dumped_thread *dumped, struct code_list *codes,
+			 pthread_mutex_t *lock, const struct look *look)
 {
-	const struct limpet_stack stack = { names, dumped->recorded, dumped->frame_count };
+	const struct limpet_stack stack = { .codes = codes,
+					    .lock = lock,
+					    .frames = dumped->recorded,
+					    .count = dumped->frame_count };
 	struct limpet_thread thread = threads_describe(&dumped->facts, &dumped->waiting, &stack);
 
 	thread.name = dumped->name;
@@ -68,15 +71,14 @@ static void visit_dumped(const struct dumped_thread *dumped, struct stack_names 
 static int visit_stacks(pid_t pid, bool kernel_frames, const struct look *look, struct err *err)
 {
 	const struct dump_options options = { .kernel_frames = kernel_frames };
+	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	CLEANUP(dump_free) struct dump *dump = NULL;
-	struct stack_names names = { .lock = PTHREAD_MUTEX_INITIALIZER };
 	int r = dump_take(&dump, pid, &options, err);
 
 	if (!dump)
 		return r;
-	names.codes = dump->codes;
 	for (size_t i = 0; i < dump->count; i++)
-		visit_dumped(&dump->threads[i], &names, look);
+		visit_dumped(&dump->threads[i], dump->codes, &lock, look);
 	return r;
 }
 

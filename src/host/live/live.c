@@ -16,6 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define RENAME_NS 1000000000u
+
 /* 32 bytes a sample, about 110 a stack and 190 a frame: 100 MiB when full, and up to half as much
  * again while old ones are dropped. */
 const struct live_limits live_limits_usual = {
@@ -65,11 +67,13 @@ void live_kept_unref(struct live_kept *kept)
 
 /* A process that may not be read, or has ended, keeps the sampler's name for it, and has no other
  * text. */
-static int describe_process(struct model_process *process, const struct sampled_process *sampled)
+static int describe_process(const struct live *self, struct model_process *process,
+			    const struct sampled_process *sampled)
 {
 	CLEANUP(process_done) struct process facts = { 0 };
 	struct err ignored;
-	bool is_read = !sampled->is_unread && !process_read(process->pid, &facts, &ignored);
+	bool is_read = !sampled->is_unread && !self->names_on_request &&
+		       !process_read(process->pid, &facts, &ignored);
 	const char *name = is_read ? facts.status.name : sampled->name;
 
 	return text_set(&process->name, name ? name : "") ||
@@ -105,7 +109,7 @@ static int begin_process(struct live *self, const struct sampled_process *sample
 	if (!process)
 		return -ENOMEM;
 	process->pid = sampled->pid;
-	if (!describe_process(process, sampled) && !add_process(self, process))
+	if (!describe_process(self, process, sampled) && !add_process(self, process))
 		return 0;
 	model_process_free(process);
 	return -ENOMEM;
@@ -131,6 +135,7 @@ int live_new(struct live **ret, pid_t pid, const struct live_limits *limits, str
 	pthread_mutex_init(&self->reading, NULL);
 	pthread_mutex_init(&self->lock, NULL);
 	pthread_cond_init(&self->is_unasked, NULL);
+	pthread_cond_init(&self->is_added, NULL);
 	self->pid = pid;
 	self->limits = limits ? *limits : live_limits_usual;
 	self->codes = code_list_new();
@@ -153,6 +158,7 @@ void live_free(struct live *live)
 	table_done(&live->processes);
 	code_list_free(live->codes);
 	live_kept_unref(live->kept);
+	pthread_cond_destroy(&live->is_added);
 	pthread_cond_destroy(&live->is_unasked);
 	pthread_mutex_destroy(&live->lock);
 	pthread_mutex_destroy(&live->reading);
@@ -163,6 +169,11 @@ void live_show(struct live *live, unsigned language, bool full_paths)
 {
 	live->language = language;
 	live->full_paths = full_paths;
+}
+
+void live_name_on_request(struct live *live)
+{
+	live->names_on_request = true;
 }
 
 static bool is_shown(const struct live *self, const struct recorded_frame *frame)
@@ -206,15 +217,33 @@ static int find_process(struct live *self, pid_t pid, uint32_t *ret)
 	return 0;
 }
 
-static int find_thread(struct live *self, uint32_t process, pid_t pid, pid_t tid, uint32_t *ret)
+/* The entry's `more` is the time at which its name was read. */
+static int rename_thread(struct live *self, struct table_entry *entry, pid_t pid, uint64_t time_ns)
 {
-	const struct table_entry *entry =
+	struct model_thread *thread = self->tables.model->threads[entry->value];
+	char name[32] = "";
+
+	if (!self->names_on_request || time_ns < entry->more + RENAME_NS)
+		return 0;
+	entry->more = time_ns;
+	thread_read_name(pid, thread->tid, name, sizeof(name));
+	if (!name[0] || !strcmp(name, thread->name))
+		return 0;
+	self->renames++;
+	return text_set(&thread->name, name);
+}
+
+static int find_thread(struct live *self, uint32_t process, const struct sample *sample,
+		       uint32_t *ret)
+{
+	pid_t pid = (pid_t)sample->pid, tid = (pid_t)sample->tid;
+	struct table_entry *entry =
 		table_find(&self->tables.thread_numbers, process, (uint64_t)tid);
 	char name[32] = "";
 
 	if (entry) {
 		*ret = (uint32_t)entry->value;
-		return 0;
+		return rename_thread(self, entry, pid, sample->time_ns);
 	}
 	thread_read_name(pid, tid, name, sizeof(name));
 	if (!name[0] && pid == tid)
@@ -222,12 +251,21 @@ static int find_thread(struct live *self, uint32_t process, pid_t pid, pid_t tid
 	return live_thread(self, process, tid, name, ret);
 }
 
+/* Readers do it else, before they resolve names. */
+static void follow_code(struct live *self, uint64_t time_ns)
+{
+	if (!self->names_on_request || time_ns < self->followed_ns + RENAME_NS)
+		return;
+	self->followed_ns = time_ns;
+	code_list_follow(self->codes);
+}
+
 static int live_add(struct live *self, const struct sample *sample, const struct space *space)
 {
 	uint32_t process, thread, stack;
 
 	if (live_forget(self) || find_process(self, (pid_t)sample->pid, &process) ||
-	    find_thread(self, process, (pid_t)sample->pid, (pid_t)sample->tid, &thread) ||
+	    find_thread(self, process, sample, &thread) ||
 	    add_stack(self, process, sample, space, &stack))
 		return -ENOMEM;
 	if (self->language > LANGUAGE_NATIVE && stack == STACK_NONE)
@@ -236,6 +274,8 @@ static int live_add(struct live *self, const struct sample *sample, const struct
 	live_note_time(self, sample->time_ns);
 	self->counts.seen++;
 	self->counts.ends[sample->end]++;
+	follow_code(self, sample->time_ns);
+	pthread_cond_broadcast(&self->is_added);
 	return 0;
 }
 
@@ -264,7 +304,7 @@ static int observe_process(void *context, const struct sampled_process *process)
 void live_observe(struct live *live, struct sampling_options *sampling)
 {
 	sampling->observe = observe_sample;
-	sampling->observe_process = observe_process;
+	sampling->observe_process = live->names_on_request ? NULL : observe_process;
 	sampling->context = live;
 }
 
@@ -358,4 +398,48 @@ void live_sizes(struct live *self, struct live_sizes *ret)
 				    .codes = code_list_count(self->codes),
 				    .texts = code_list_texts(self->codes) };
 	live_unlock(self);
+}
+
+bool live_wait(struct live *self, uint64_t seen)
+{
+	bool is_there;
+
+	live_lock_later(self);
+	while (self->counts.seen <= seen && !self->is_closed)
+		pthread_cond_wait(&self->is_added, &self->lock);
+	is_there = self->counts.seen > seen;
+	live_unlock(self);
+	return is_there;
+}
+
+static void set_closed(struct live *self, bool is_closed)
+{
+	live_lock_later(self);
+	self->is_closed = is_closed;
+	pthread_cond_broadcast(&self->is_added);
+	live_unlock(self);
+}
+
+void live_open(struct live *self)
+{
+	set_closed(self, false);
+}
+
+void live_close(struct live *self)
+{
+	set_closed(self, true);
+}
+
+int live_name(struct live *self, const struct recorded_frame *frame,
+	      struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count, bool *ret_is_named,
+	      const char **ret_path)
+{
+	int r;
+
+	live_lock_later(self);
+	r = code_list_name(self->codes, frame, /* wants_lines */ false, ret, ret_count,
+			   ret_is_named);
+	*ret_path = code_list_code(self->codes, frame->code)->path;
+	live_unlock(self);
+	return r;
 }

@@ -34,6 +34,10 @@ void live_free(struct live *live);
  * and samples that have some; code is called by its whole path. */
 void live_show(struct live *live, unsigned language, bool full_paths);
 
+/* Before the first sample: readers get frames without names, which live_name() resolves, and
+ * processes that have a number only; names of threads are read again each second. */
+void live_name_on_request(struct live *live);
+
 /* 0 or -ENOMEM.  The space is the process's as it was then. */
 int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
 /* A process is new, or has executed. */
@@ -82,6 +86,17 @@ int live_read_around(struct live *live, uint64_t from_ns, live_reader *read,
  * *ret_missed: how many of the new ones were dropped again. */
 int live_read_new(struct live *live, uint64_t *seen, uint64_t *ret_missed, live_reader *read,
 		  void *context) MUST_CHECK;
+
+/* Waits until more samples than these were added; false: there are none, and live_close() was
+ * called.  live_open() is the opposite. */
+bool live_wait(struct live *live, uint64_t seen);
+void live_open(struct live *live);
+void live_close(struct live *live);
+
+/* The names of a frame, and its code, as code_list_name(); texts live as long as the store. */
+int live_name(struct live *live, const struct recorded_frame *frame,
+	      struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count, bool *ret_is_named,
+	      const char **ret_path) MUST_CHECK;
 
 /* Every process that had a sample, the caller's to free; the number of them, 0 without memory. */
 size_t live_pids(struct live *live, pid_t **ret);

@@ -65,6 +65,10 @@ struct live {
 	struct table processes;      /* (pid, 0): the number of the program that it runs now */
 	unsigned language;
 	bool full_paths;
+	bool names_on_request;
+	uint64_t followed_ns;    /* when the names of generated code were read, if so */
+	pthread_cond_t is_added; /* a sample, or: */
+	bool is_closed;
 	struct recorded_frame frames[STACK_DEPTH_MAX];
 };
 

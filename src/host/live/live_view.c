@@ -239,8 +239,9 @@ int live_view_update(struct live *live)
 	struct samples *samples = r ? NULL : live->view->model->samples;
 	size_t *at = r ? NULL : &live->view->named_count;
 
-	if (!r)
-		r = made_code_name(live);
+	if (r || live->names_on_request)
+		return r;
+	r = made_code_name(live);
 	while (!r && *at < samples->frame_count) {
 		live_lock_later(live);
 		for (unsigned i = 0; !r && i < NAMES_AT_ONCE && *at < samples->frame_count; i++)

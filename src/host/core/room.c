@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_ROOM 16u
 
@@ -18,4 +19,25 @@ int make_room(void *list, size_t count, size_t *room, size_t size)
 	*(void **)list = longer;
 	*room = wanted;
 	return 0;
+}
+
+int insert_room(void *list, size_t *count, size_t *room, size_t size, size_t index)
+{
+	int r = make_room(list, *count, room, size);
+	char *at;
+
+	if (r)
+		return r;
+	at = *(char **)list + index * size;
+	memmove(at + size, at, (*count - index) * size);
+	++*count;
+	return 0;
+}
+
+void remove_item(void *items, size_t *count, size_t size, size_t index)
+{
+	char *at = (char *)items + index * size;
+
+	--*count;
+	memmove(at, at + size, (*count - index) * size);
 }

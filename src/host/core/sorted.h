@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,6 +24,14 @@ static inline size_t count_below(const void *items, size_t count, uint64_t key, 
 			high = middle;
 	}
 	return low;
+}
+
+/* Whether an item has this key; *ret is its index, or the one where it would stand. */
+static inline bool find_sorted(const void *items, size_t count, uint64_t key, key_at *key_of,
+			       size_t *ret)
+{
+	*ret = count_below(items, count, key, key_of);
+	return *ret < count && key_of(items, *ret) == key;
 }
 
 /* How many items have this key or one below. */

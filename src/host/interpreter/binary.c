@@ -12,13 +12,6 @@
 #include <errno.h>
 #include <gelf.h>
 
-const struct interpreter_kind *const interpreter_kinds[] = {
-#define KIND(name) &interpreter_##name,
-#include "host/interpreter/kinds.def"
-#undef KIND
-	NULL,
-};
-
 bool interpreter_kind_has_name(const struct interpreter_kind *kind, const char *path)
 {
 	const char *name = path_base_name(path);
@@ -27,30 +20,6 @@ bool interpreter_kind_has_name(const struct interpreter_kind *kind, const char *
 		size_t length = strlen(kind->names[i]);
 
 		if (!strncmp(name, kind->names[i], length) && !isalpha((unsigned char)name[length]))
-			return true;
-	}
-	return false;
-}
-
-const char *interpreter_title_in(const struct space *space, bool is_read_outside)
-{
-	for (size_t i = 0; i < space->count; i++)
-		for (size_t k = 0; interpreter_kinds[k]; k++)
-			if (!interpreter_kinds[k]->threads != is_read_outside &&
-			    space->ranges[i].module->kind == MODULE_FILE &&
-			    interpreter_kind_has_name(interpreter_kinds[k],
-						      space->ranges[i].module->path))
-				return interpreter_kinds[k]->title;
-	return NULL;
-}
-
-bool interpreter_uses_file(const char *path)
-{
-	for (size_t i = 0; interpreter_kinds[i]; i++) {
-		const struct interpreter_threads *threads = interpreter_kinds[i]->threads;
-
-		if (threads && (interpreter_kind_has_name(interpreter_kinds[i], path) ||
-				threads->needs_file(path)))
 			return true;
 	}
 	return false;

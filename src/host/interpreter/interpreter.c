@@ -23,6 +23,13 @@
 #define BYTES_MAX  (64u << 20) /* of the cache */
 #define AT_MASK    ((1ull << INTERPRETED_MARK_SHIFT) - 1)
 
+static const struct interpreter_kind *const kinds[] = {
+#define KIND(name) &interpreter_##name,
+#include "host/interpreter/kinds.def"
+#undef KIND
+	NULL,
+};
+
 struct known_location {
 	uint64_t at, number;
 };
@@ -81,9 +88,9 @@ int interpreter_open(struct interpreter **ret, const struct space *space, pid_t 
 {
 	int r = -ENOENT;
 
-	for (size_t i = 0; r == -ENOENT && interpreter_kinds[i]; i++)
-		if (reader == READER_KERNEL || interpreter_kinds[i]->threads)
-			r = open_kind(interpreter_kinds[i], space, pid, ret, err);
+	for (size_t i = 0; r == -ENOENT && kinds[i]; i++)
+		if (reader == READER_KERNEL || kinds[i]->threads)
+			r = open_kind(kinds[i], space, pid, ret, err);
 	return r;
 }
 
@@ -131,14 +138,6 @@ static int address_compare(const void *a, const void *b)
 	return left->code < right->code ? -1 : left->code > right->code;
 }
 
-/* An ended process cannot be read any more: its cache stays. */
-static bool is_readable(const struct interpreter *self)
-{
-	char byte;
-
-	return !self->memory.read(self->memory.context, self->symbols[0].start, &byte, 1);
-}
-
 static size_t size_of(const struct function *function)
 {
 	return (function->name ? strlen(function->name) : 0) +
@@ -150,11 +149,13 @@ static size_t size_of(const struct function *function)
 static void known_read(struct interpreter *self, bool is_spot, struct known *known)
 {
 	struct function function = { 0 };
+	char byte;
 	int r = is_spot ? self->kind->read_spot(self, known->code, &function)
 			: self->kind->read(self, known->code, &function);
 
 	known->checked_ns = now_ns();
-	if (r && r != -ENOENT && !is_readable(self))
+	/* An ended process cannot be read any more: its cache stays. */
+	if (r && r != -ENOENT && target_read(&self->memory, self->symbols[0].start, &byte, 1))
 		return;
 	if (!function_equals(&function, &known->function))
 		known->count = 0;
@@ -165,18 +166,14 @@ static void known_read(struct interpreter *self, bool is_spot, struct known *kno
 	self->known_bytes += size_of(&known->function);
 }
 
-/* Servers make the same code at the same address for each request: code that is gone may return. */
-static uint64_t pause_of(const struct known *known)
-{
-	return known->is_hidden || known->function.file ? CHECK_NS : RETRY_NS;
-}
-
 /* NULL: no memory. */
 static struct known *find_known(struct interpreter *self, bool is_spot, uint64_t code)
 {
 	void **tree = is_spot ? &self->spots : &self->functions;
 	struct known key = { .code = code }, *known;
 	struct known **found = tfind(&key, tree, address_compare);
+
+	uint64_t pause_ns;
 
 	known = found ? *found : calloc(1, sizeof(*known));
 	if (known && !found) {
@@ -187,7 +184,12 @@ static struct known *find_known(struct interpreter *self, bool is_spot, uint64_t
 		}
 		self->known_count++;
 	}
-	if (known && now_ns() - known->checked_ns >= pause_of(known))
+	if (!known)
+		return NULL;
+	/* Servers make the same code at the same address for each request: code that is gone may
+	 * return. */
+	pause_ns = known->is_hidden || known->function.file ? CHECK_NS : RETRY_NS;
+	if (now_ns() - known->checked_ns >= pause_ns)
 		known_read(self, is_spot, known);
 	return known;
 }
@@ -228,17 +230,13 @@ static uint64_t location_of(struct interpreter *self, struct known *known, uint6
 	}
 	if (self->kind->read_spot)
 		return location_by_spot(self, &known->function, at);
-	i = count_below(known->locations, known->count, at, instruction_at);
-	if (i < known->count && known->locations[i].at == at)
+	if (find_sorted(known->locations, known->count, at, instruction_at, &i))
 		return known->locations[i].number;
 	number = location_by_line(self, &known->function, at);
-	if (!number ||
-	    make_room(&known->locations, known->count, &known->room, sizeof(*known->locations)))
+	if (!number || insert_room(&known->locations, &known->count, &known->room,
+				   sizeof(*known->locations), i))
 		return number;
-	memmove(known->locations + i + 1, known->locations + i,
-		(known->count - i) * sizeof(*known->locations));
 	known->locations[i] = (struct known_location){ at, number };
-	known->count++;
 	self->known_bytes += sizeof(*known->locations);
 	return number;
 }
@@ -288,51 +286,30 @@ uint64_t interpreter_location(struct interpreter *interpreter,
 	return location;
 }
 
+const char *interpreter_title_in(const struct space *space, bool is_read_outside)
+{
+	for (size_t i = 0; i < space->count; i++)
+		for (size_t k = 0; kinds[k]; k++)
+			if (!kinds[k]->threads != is_read_outside &&
+			    space->ranges[i].module->kind == MODULE_FILE &&
+			    interpreter_kind_has_name(kinds[k], space->ranges[i].module->path))
+				return kinds[k]->title;
+	return NULL;
+}
+
+bool interpreter_uses_file(const char *path)
+{
+	for (size_t i = 0; kinds[i]; i++) {
+		const struct interpreter_threads *threads = kinds[i]->threads;
+
+		if (threads &&
+		    (interpreter_kind_has_name(kinds[i], path) || threads->needs_file(path)))
+			return true;
+	}
+	return false;
+}
+
 const struct interpreter_threads *interpreter_threads(const struct interpreter *interpreter)
 {
 	return interpreter->kind->threads;
-}
-
-static uint64_t line_begins_at(const void *lines, size_t index)
-{
-	return ((const struct function_line *)lines)[index].at;
-}
-
-unsigned function_line_at(const struct function *function, uint64_t at)
-{
-	size_t count = count_up_to(function->lines, function->line_count, at, line_begins_at);
-
-	return count ? function->lines[count - 1].line : 0;
-}
-
-bool function_equals(const struct function *function, const struct function *other)
-{
-	return function->name && other->name && !strcmp(function->name, other->name) &&
-	       !strcmp(function->file, other->file) && function->code == other->code &&
-	       function->is_native == other->is_native &&
-	       function->first_line == other->first_line &&
-	       function->line_count == other->line_count &&
-	       function->table_size == other->table_size &&
-	       (!function->line_count || !memcmp(function->lines, other->lines,
-						 function->line_count * sizeof(*other->lines))) &&
-	       (!function->table_size ||
-		!memcmp(function->table, other->table, function->table_size));
-}
-
-void function_done(struct function *function)
-{
-	free(function->name);
-	free(function->file);
-	free(function->lines);
-	free(function->table);
-	*function = (struct function){ 0 };
-}
-
-int function_hand_over(struct function *function, int r, struct function *ret)
-{
-	if (r)
-		function_done(function);
-	else
-		*ret = *function;
-	return r;
 }

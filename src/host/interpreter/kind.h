@@ -93,9 +93,6 @@ struct interpreter_kind {
 #include "host/interpreter/kinds.def"
 #undef KIND
 
-/* All kinds, ended by NULL. */
-extern const struct interpreter_kind *const interpreter_kinds[];
-
 /* Whether a file of that path may be one. */
 bool interpreter_kind_has_name(const struct interpreter_kind *kind, const char *path);
 

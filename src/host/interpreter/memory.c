@@ -49,6 +49,21 @@ int target_string(const struct target_memory *memory, uint64_t address, char **r
 	return text_keep(bytes, ret);
 }
 
+int target_bytes(const struct target_memory *memory, uint64_t address, size_t size,
+		 unsigned char **ret)
+{
+	unsigned char *bytes = malloc(size + 1);
+
+	if (!bytes)
+		return -ENOMEM;
+	if (size && target_read(memory, address, bytes, size)) {
+		free(bytes);
+		return -EFAULT;
+	}
+	*ret = bytes;
+	return 0;
+}
+
 uint64_t target_word(const struct target_memory *memory, uint64_t address)
 {
 	uint64_t word = 0;

@@ -5,7 +5,6 @@
 
 #include "shared/base/macros.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -28,6 +27,10 @@ int target_text(const struct target_memory *memory, uint64_t address, uint64_t l
 		char **ret) MUST_CHECK;
 /* The same up to a zero. */
 int target_string(const struct target_memory *memory, uint64_t address, char **ret) MUST_CHECK;
+
+/* So many bytes, the caller's to free.  -EFAULT, -ENOMEM. */
+int target_bytes(const struct target_memory *memory, uint64_t address, size_t size,
+		 unsigned char **ret) MUST_CHECK;
 
 /* 0 where nothing can be read, as where nothing is. */
 uint64_t target_word(const struct target_memory *memory, uint64_t address);

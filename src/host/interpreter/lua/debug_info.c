@@ -12,6 +12,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#define TEXT_HEAD        24u /* its letters follow it */
+#define TEXT_KIND        4u
 #define TEXT_SHOWN       32u /* bytes of a chunk that is a text */
 #define INSTRUCTIONS_MAX (1u << 20)
 #define KNOWN_BYTES      8u /* an instruction, and its line */
@@ -19,7 +21,7 @@
 
 /* "@path" and "=name" are shown without the mark, else it is the text itself, of which the
  * beginning is shown. */
-static int take_file(char *chunk, char **ret)
+static int make_file(char *chunk, char **ret)
 {
 	size_t length = strlen(chunk);
 
@@ -33,43 +35,38 @@ static int take_file(char *chunk, char **ret)
 	return asprintf(ret, "[string \"%s\"]", chunk) < 0 ? -ENOMEM : 0;
 }
 
-static int make_name(const struct function *function, char **ret)
+int lua_chunk_read(const struct target_memory *memory, uint64_t text, unsigned kind_at,
+		   unsigned kind_mask, struct function *function)
 {
-	if (!function->first_line)
-		return asprintf(ret, "<main>") < 0 ? -ENOMEM : 0;
-	return asprintf(ret, "function <%s:%u>", path_base_name(function->file),
-			function->first_line) < 0
-		       ? -ENOMEM
-		       : 0;
-}
-
-int lua_chunk_read(const struct target_memory *memory, uint64_t name, struct function *function)
-{
+	unsigned char head[TEXT_HEAD];
 	char *chunk = NULL;
-	int r = target_string(memory, name, &chunk);
+	int r, length;
 
+	if (text & 7 || target_read(memory, text, head, sizeof(head)) ||
+	    (head[kind_at] & kind_mask) != TEXT_KIND)
+		return -EFAULT;
+	r = target_string(memory, text + TEXT_HEAD, &chunk);
 	if (!r)
-		r = take_file(chunk, &function->file);
-	if (!r)
-		r = make_name(function, &function->name);
+		r = make_file(chunk, &function->file);
 	free(chunk);
-	return r;
+	if (r)
+		return r;
+	if (function->first_line)
+		length = asprintf(&function->name, "function <%s:%u>",
+				  path_base_name(function->file), function->first_line);
+	else
+		length = asprintf(&function->name, "<main>");
+	return length < 0 ? -ENOMEM : 0;
 }
 
-/* The contents of an array; NULL: it cannot be read, or there is no memory. */
-static unsigned char *read_array(const struct target_memory *memory, const unsigned char *prototype,
-				 struct lua_array array, size_t size, size_t *ret_count)
+/* The items of an array, the caller's to free. */
+static int read_array(const struct target_memory *memory, const unsigned char *prototype,
+		      struct lua_array array, size_t size, unsigned char **ret, size_t *ret_count)
 {
-	size_t count = half_in(prototype, array.count);
-	unsigned char *items = count <= INSTRUCTIONS_MAX ? malloc(count * size + 1) : NULL;
-
-	if (items && count &&
-	    target_read(memory, word_in(prototype, array.items), items, count * size)) {
-		free(items);
-		items = NULL;
-	}
-	*ret_count = count;
-	return items;
+	*ret_count = half_in(prototype, array.count);
+	if (*ret_count > INSTRUCTIONS_MAX)
+		return -EFAULT;
+	return target_bytes(memory, word_in(prototype, array.items), *ret_count * size, ret);
 }
 
 static void add_line(struct function *function, size_t at, uint32_t line)
@@ -80,21 +77,7 @@ static void add_line(struct function *function, size_t at, uint32_t line)
 	function->lines[function->line_count++] = (struct function_line){ (uint32_t)at, line };
 }
 
-static void add_lines(struct function *function, const unsigned char *lines, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		add_line(function, i, half_in(lines, i * sizeof(uint32_t)));
-}
-
-/* The line of an instruction that is in the table of known ones; `next` is the first that was not
- * used. */
-static uint32_t known_line(const unsigned char *known, size_t known_count, size_t at, size_t *next)
-{
-	while (*next < known_count && half_in(known, *next * KNOWN_BYTES) < at)
-		++*next;
-	return *next < known_count ? half_in(known, *next * KNOWN_BYTES + 4) : 0;
-}
-
+/* A distance that is none leads to the table of known lines. */
 static void add_distances(struct function *function, const unsigned char *lines, size_t count,
 			  const unsigned char *known, size_t known_count)
 {
@@ -104,10 +87,13 @@ static void add_distances(struct function *function, const unsigned char *lines,
 	for (size_t i = 0; i < count; i++) {
 		signed char distance = (signed char)lines[i];
 
-		if (distance == LINE_IS_KNOWN)
-			line = known_line(known, known_count, i, &next);
-		else
+		if (distance != LINE_IS_KNOWN) {
 			line += (uint32_t)distance;
+		} else {
+			while (next < known_count && half_in(known, next * KNOWN_BYTES) < i)
+				next++;
+			line = next < known_count ? half_in(known, next * KNOWN_BYTES + 4) : 0;
+		}
 		add_line(function, i, line);
 	}
 }
@@ -116,21 +102,22 @@ int lua_lines_read(const struct target_memory *memory, const struct lua_layout *
 		   const unsigned char *prototype, struct function *function)
 {
 	bool is_by_distance = layout->known_lines.count;
+	unsigned char *lines = NULL, *known = NULL;
 	size_t count, known_count = 0;
-	unsigned char *lines = read_array(memory, prototype, layout->lines,
-					  is_by_distance ? 1 : sizeof(uint32_t), &count);
-	unsigned char *known = is_by_distance ? read_array(memory, prototype, layout->known_lines,
-							   KNOWN_BYTES, &known_count)
-					      : NULL;
-	int r = lines && (known || !is_by_distance) ? 0 : -EFAULT;
+	int r = read_array(memory, prototype, layout->lines, is_by_distance ? 1 : sizeof(uint32_t),
+			   &lines, &count);
 
-	function->lines = calloc(r ? 1 : count + 1, sizeof(*function->lines));
+	if (!r && is_by_distance)
+		r = read_array(memory, prototype, layout->known_lines, KNOWN_BYTES, &known,
+			       &known_count);
+	if (!r)
+		function->lines = calloc(count + 1, sizeof(*function->lines));
 	if (!r && !function->lines)
 		r = -ENOMEM;
 	if (!r && is_by_distance)
 		add_distances(function, lines, count, known, known_count);
-	else if (!r)
-		add_lines(function, lines, count);
+	for (size_t i = 0; !r && !is_by_distance && i < count; i++)
+		add_line(function, i, half_in(lines, i * sizeof(uint32_t)));
 	free(lines);
 	free(known);
 	return r;

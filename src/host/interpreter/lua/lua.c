@@ -10,7 +10,6 @@
 #include <ctype.h>
 #include <elf.h>
 #include <errno.h>
-#include <inttypes.h>
 
 enum {
 	SYMBOL_IDENTITY,
@@ -20,8 +19,6 @@ enum {
 #define IDENTITY_BYTES  48u
 #define KIND            8u /* in an object */
 #define PROTOTYPE_BYTES 128u
-#define TEXT            24u /* in a text: its letters */
-#define TEXT_KIND       4u
 #define TEXT_KIND_MASK  15u
 
 /* "$LuaVersion: Lua 5.4.4  Copyright ..."; 0: not found. */
@@ -81,16 +78,6 @@ static int read_prototype(const struct target_memory *memory, const struct lua_l
 	return prototype[KIND] == layout->prototype_kind ? 0 : -EFAULT;
 }
 
-static int read_chunk(const struct target_memory *memory, uint64_t text, struct function *function)
-{
-	unsigned char head[TEXT];
-
-	if (text & 7 || target_read(memory, text, head, sizeof(head)) ||
-	    (head[KIND] & TEXT_KIND_MASK) != TEXT_KIND)
-		return -EFAULT;
-	return lua_chunk_read(memory, text + TEXT, function);
-}
-
 static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
 	const struct lua_layout *layout = lua_layout_find(self->version);
@@ -101,7 +88,8 @@ static int read_function(const struct interpreter *self, uint64_t code, struct f
 	if (!r) {
 		function.code = word_in(prototype, layout->instructions.items);
 		function.first_line = MIN(half_in(prototype, layout->first_line), INT32_MAX);
-		r = read_chunk(&self->memory, word_in(prototype, layout->source), &function);
+		r = lua_chunk_read(&self->memory, word_in(prototype, layout->source), KIND,
+				   TEXT_KIND_MASK, &function);
 	}
 	if (!r)
 		r = lua_lines_read(&self->memory, layout, prototype, &function);

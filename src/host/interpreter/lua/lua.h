@@ -23,9 +23,10 @@ struct lua_layout {
 const struct lua_layout *lua_layout_find(unsigned version);
 
 /* Reads the file and the name of a function from the name of its chunk ("@file", "=name", or a text
- * itself) at this address and function->first_line.  0, -EFAULT or -ENOMEM. */
-int lua_chunk_read(const struct target_memory *memory, uint64_t name,
-		   struct function *function) MUST_CHECK;
+ * itself) and function->first_line.  `text`: the address of that name, whose byte kind_at has its
+ * kind, in these bits.  0, -EFAULT or -ENOMEM. */
+int lua_chunk_read(const struct target_memory *memory, uint64_t text, unsigned kind_at,
+		   unsigned kind_mask, struct function *function) MUST_CHECK;
 
 /* Reads the lines of a prototype.  0, -EFAULT or -ENOMEM. */
 int lua_lines_read(const struct target_memory *memory, const struct lua_layout *layout,

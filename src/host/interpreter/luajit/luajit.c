@@ -20,13 +20,11 @@
 #define PROTOTYPE_BYTES 104u /* instructions follow it */
 #define KIND            9u
 #define KIND_PROTOTYPE  7u
-#define KIND_TEXT       4u
 #define INSTRUCTIONS    12u
 #define CHUNK           64u
 #define FIRST_LINE      72u
 #define LINE_COUNT      76u
 #define LINES           80u
-#define TEXT            24u /* in a text: its letters */
 
 /* Its assembly extracts the kind of a value from the bits above 47; with references of 32 bits
  * there is no such instruction (sar r64, 47). */
@@ -65,25 +63,8 @@ static int read_prototype(const struct target_memory *memory, uint64_t code,
 	return prototype[KIND] == KIND_PROTOTYPE ? 0 : -EFAULT;
 }
 
-static int read_chunk(const struct target_memory *memory, uint64_t text, struct function *function)
-{
-	unsigned char head[TEXT];
-
-	if (text & 7 || target_read(memory, text, head, sizeof(head)) || head[KIND] != KIND_TEXT)
-		return -EFAULT;
-	return lua_chunk_read(memory, text + TEXT, function);
-}
-
-/* The distance of a line from the first one, in as many bytes as the last one needs. */
-static uint32_t distance_in(const unsigned char *lines, size_t width, size_t number)
-{
-	uint32_t distance = 0;
-
-	memcpy(&distance, lines + number * width, width);
-	return distance;
-}
-
-/* The first instruction has none: it is the function's head. */
+/* A line is kept as its distance from the first one, in as many bytes as the last one needs.  The
+ * first instruction has none: it is the function's head. */
 static int read_lines(const struct target_memory *memory, const unsigned char *prototype,
 		      struct function *function)
 {
@@ -97,17 +78,20 @@ static int read_lines(const struct target_memory *memory, const unsigned char *p
 		return 0;
 	if (!count || count > LINES_MAX)
 		return -EFAULT;
-	bytes = malloc(count * width);
 	function->lines = calloc(count, sizeof(*function->lines));
-	r = !bytes || !function->lines                                 ? -ENOMEM
-	    : target_read(memory, address, bytes, (count - 1) * width) ? -EFAULT
-								       : 0;
-	for (uint32_t i = 1; !r && i < count; i++)
-		function->lines[function->line_count++] = (struct function_line){
-			i, MIN(function->first_line + distance_in(bytes, width, i - 1), INT32_MAX)
-		};
+	r = function->lines ? target_bytes(memory, address, (count - 1) * width, &bytes) : -ENOMEM;
+	if (r)
+		return r;
+	for (uint32_t i = 1; i < count; i++) {
+		uint32_t distance = 0;
+
+		memcpy(&distance, bytes + (i - 1) * width, width);
+		function->lines[function->line_count++] =
+			(struct function_line){ i,
+						MIN(function->first_line + distance, INT32_MAX) };
+	}
 	free(bytes);
-	return r;
+	return 0;
 }
 
 /* Another object may replace it during the reading. */
@@ -119,7 +103,7 @@ static int read_function(const struct interpreter *self, uint64_t code, struct f
 
 	if (!r) {
 		function.first_line = MIN(half_in(prototype, FIRST_LINE), INT32_MAX);
-		r = read_chunk(&self->memory, word_in(prototype, CHUNK), &function);
+		r = lua_chunk_read(&self->memory, word_in(prototype, CHUNK), KIND, 0xff, &function);
 	}
 	if (!r)
 		r = read_lines(&self->memory, prototype, &function);

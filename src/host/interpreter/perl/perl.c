@@ -182,24 +182,19 @@ static int read_function(const struct interpreter *self, uint64_t code, struct f
 	return function_hand_over(&function, r, ret);
 }
 
-/* The executed part of a statement is constant; else it was freed. */
-static bool is_statement(const struct interpreter *self, const unsigned char *statement)
-{
-	uint64_t operations = self->symbols[SYMBOL_OPERATIONS].start;
-
-	return operations &&
-	       target_word(&self->memory, operations + statement_of(self->version) * 8) ==
-		       word_in(statement, STATEMENT_DOES);
-}
-
 static int read_spot(const struct interpreter *self, uint64_t at, struct function *ret)
 {
+	uint64_t operations = self->symbols[SYMBOL_OPERATIONS].start;
 	unsigned char statement[STATEMENT_BYTES];
 	struct function spot = { 0 };
 	int r;
 
-	if (at & 7 || target_read(&self->memory, at, statement, sizeof(statement)) ||
-	    !is_statement(self, statement))
+	if (at & 7 || target_read(&self->memory, at, statement, sizeof(statement)))
+		return -EFAULT;
+	/* The executed part of a statement is constant; else it was freed. */
+	if (!operations ||
+	    target_word(&self->memory, operations + statement_of(self->version) * 8) !=
+		    word_in(statement, STATEMENT_DOES))
 		return -EFAULT;
 	r = target_string(&self->memory, word_in(statement, STATEMENT_FILE), &spot.file);
 	spot.first_line = MIN(half_in(statement, STATEMENT_LINE), INT32_MAX);

@@ -54,19 +54,13 @@ static const struct kernel_interpreter php_8_2 = {
 #define TEXT_BYTES  24u
 #define KIND_TEXT   6u
 
-/* Each module has the version that it was made for; the first one is the interpreter's own. */
-static unsigned find_api(const struct interpreter *self)
+static int php_recognise(struct interpreter *self, const struct space *space, struct err *err)
 {
+	/* Each module has the version that it was made for; the first one is the interpreter's. */
 	uint64_t table = self->symbols[SYMBOL_MODULES].start;
 	uint64_t entries = table ? target_word(&self->memory, table + TABLE_ENTRIES) : 0;
 	uint64_t module = entries ? target_word(&self->memory, entries) : 0;
-
-	return module ? (unsigned)target_word(&self->memory, module + MODULE_API) : 0;
-}
-
-static int php_recognise(struct interpreter *self, const struct space *space, struct err *err)
-{
-	unsigned api = find_api(self);
+	unsigned api = module ? (unsigned)target_word(&self->memory, module + MODULE_API) : 0;
 
 	(void)space;
 	if (!self->symbols[SYMBOL_STATE].start)
@@ -82,30 +76,26 @@ static int php_recognise(struct interpreter *self, const struct space *space, st
 	return 0;
 }
 
-static uint64_t hash_of(const unsigned char *bytes, size_t size)
-{
-	uint64_t hash = 5381;
-
-	for (size_t i = 0; i < size; i++)
-		hash = hash * 33 + bytes[i];
-	return hash | 1ull << 63;
-}
-
 /* Texts have their hash, once it was needed: this detects freed and reused ones. */
 static int read_text(const struct target_memory *memory, uint64_t address, char **ret)
 {
 	unsigned char head[TEXT_BYTES], bytes[TARGET_TEXT_MAX];
-	uint64_t length, hash;
+	uint64_t length, hash, found = 5381;
 
 	if (address & 7 || target_read(memory, address, head, sizeof(head)))
 		return -EFAULT;
 	length = word_in(head, TEXT_LENGTH);
 	hash = word_in(head, TEXT_HASH);
-	if ((half_in(head, TEXT_KIND) & 15) != KIND_TEXT || length > INT32_MAX ||
-	    (hash && length <= sizeof(bytes) &&
-	     (target_read(memory, address + TEXT_BYTES, bytes, length) ||
-	      hash_of(bytes, length) != hash)))
+	if ((half_in(head, TEXT_KIND) & 15) != KIND_TEXT || length > INT32_MAX)
 		return -EFAULT;
+	if (hash && length <= sizeof(bytes)) {
+		if (target_read(memory, address + TEXT_BYTES, bytes, length))
+			return -EFAULT;
+		for (size_t i = 0; i < length; i++)
+			found = found * 33 + bytes[i];
+		if ((found | 1ull << 63) != hash)
+			return -EFAULT;
+	}
 	return target_text(memory, address + TEXT_BYTES, length, ret);
 }
 
@@ -125,16 +115,6 @@ static int read_name(const struct target_memory *memory, const unsigned char *he
 	return r;
 }
 
-static int read_file(const struct target_memory *memory, const unsigned char *head,
-		     struct function *function)
-{
-	function->first_line = MIN(half_in(head, FUNCTION_LINE), INT32_MAX);
-	if (!function->is_native)
-		return read_text(memory, word_in(head, FUNCTION_FILE), &function->file);
-	function->file = strdup("");
-	return function->file ? 0 : -ENOMEM;
-}
-
 static int read_named(const struct target_memory *memory, uint64_t code, struct function *function)
 {
 	unsigned char head[FUNCTION_BYTES] = { 0 };
@@ -147,15 +127,13 @@ static int read_named(const struct target_memory *memory, uint64_t code, struct 
 				     target_read(memory, code, head, sizeof(head))))
 		return -EFAULT;
 	r = read_name(memory, head, &function->name);
-	return r ? r : read_file(memory, head, function);
-}
-
-/* The code of a file that is outside of functions. */
-static int read_outside(const struct target_memory *memory, uint64_t file,
-			struct function *function)
-{
-	function->name = strdup("<main>");
-	return function->name ? read_text(memory, file, &function->file) : -ENOMEM;
+	if (r)
+		return r;
+	function->first_line = MIN(half_in(head, FUNCTION_LINE), INT32_MAX);
+	if (!function->is_native)
+		return read_text(memory, word_in(head, FUNCTION_FILE), &function->file);
+	function->file = strdup("");
+	return function->file ? 0 : -ENOMEM;
 }
 
 static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
@@ -163,10 +141,14 @@ static int read_function(const struct interpreter *self, uint64_t code, struct f
 	struct function function = { 0 };
 	int r;
 
-	if (code & KERNEL_OUTSIDE)
-		r = read_outside(&self->memory, code & ~(uint64_t)KERNEL_OUTSIDE, &function);
-	else
+	if (!(code & KERNEL_OUTSIDE)) {
 		r = read_named(&self->memory, code, &function);
+	} else { /* the code of a file that is outside of functions */
+		function.name = strdup("<main>");
+		r = function.name ? read_text(&self->memory, code & ~(uint64_t)KERNEL_OUTSIDE,
+					      &function.file)
+				  : -ENOMEM;
+	}
 	return function_hand_over(&function, r, ret);
 }
 

@@ -96,13 +96,8 @@ static int read_table(const struct python *self, uint64_t address, struct functi
 	size = word_in(head, BYTES_SIZE);
 	if (!is_alive(head) || size > LINES_MAX)
 		return -EFAULT;
-	function->table = malloc(size + 1);
 	function->table_size = size;
-	if (!function->table)
-		return -ENOMEM;
-	return target_read(&self->base.memory, address + BYTES_CONTENT, function->table, size)
-		       ? -EFAULT
-		       : 0;
+	return target_bytes(&self->base.memory, address + BYTES_CONTENT, size, &function->table);
 }
 
 /* All that is read of a code object. */

@@ -5,6 +5,7 @@
 #include "host/interpreter/python/layout.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 
 #define FIRST_MINOR     9u
@@ -108,14 +109,6 @@ static const struct {
 	{ DESCRIBED_GIL_HOLDER, INTERPRETER_MAX },     { DESCRIBED_GIL_LOCKED, INTERPRETER_MAX },
 };
 
-static bool makes_sense(const uint64_t *words)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
-		if (words[bounds[i].word] >= bounds[i].limit)
-			return false;
-	return true;
-}
-
 static void layout_describe(const uint64_t *words, struct python_layout *ret)
 {
 	*ret = (struct python_layout){
@@ -153,15 +146,19 @@ static int read_description(const unsigned char *runtime, size_t size, struct py
 			    struct err *err)
 {
 	uint64_t words[DESCRIBED_WORDS];
+	bool is_valid;
 
 	if (size < sizeof(words) || memcmp(runtime, "xdebugpy", 8))
 		return err_set(err, -EOPNOTSUPP,
 			       "its debug offsets (_Py_DebugOffsets) are missing");
 	memcpy(words, runtime, sizeof(words));
+	is_valid = words[DESCRIBED_VERSION] >> 16 == (3u << 8 | DESCRIBED_MINOR);
+	for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+		is_valid &= words[bounds[i].word] < bounds[i].limit;
 	if (words[DESCRIBED_FREE_THREADED])
 		return err_set(err, -EOPNOTSUPP,
 			       "free-threaded builds (without the GIL) are not supported");
-	if (words[DESCRIBED_VERSION] >> 16 != (3u << 8 | DESCRIBED_MINOR) || !makes_sense(words))
+	if (!is_valid)
 		return err_set(err, -EOPNOTSUPP,
 			       "its debug offsets (_Py_DebugOffsets) are malformed");
 	layout_describe(words, ret);

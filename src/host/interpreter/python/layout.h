@@ -8,8 +8,6 @@
 
 #include "host/core/err.h"
 
-#include <stdbool.h>
-
 /* Which frames were called by C code, and so have an interpreter loop of their own below them. */
 enum python_entry {
 	PYTHON_ENTRY_ALL,    /* all: 3.10 and before */

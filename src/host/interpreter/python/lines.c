@@ -68,14 +68,6 @@ enum location {
 	LOCATION_NONE = 15,
 };
 
-static int64_t take_lines(struct entries *entries, unsigned kind)
-{
-	if (kind == LOCATION_NO_COLUMNS || kind == LOCATION_LONG)
-		return take_signed(entries);
-	return kind >= LOCATION_ONE_LINE && kind < LOCATION_NO_COLUMNS ? kind - LOCATION_ONE_LINE
-								       : 0;
-}
-
 /* An entry begins with a byte above 127: its kind, and its number of instructions.  Columns are
  * skipped. */
 static unsigned find_location(const unsigned char *table, size_t size, unsigned first, int64_t at)
@@ -87,7 +79,10 @@ static unsigned find_location(const unsigned char *table, size_t size, unsigned 
 		unsigned head = *entries.at++, kind = head >> 3 & 15;
 
 		end += ((head & 7) + 1) * UNIT;
-		line += take_lines(&entries, kind);
+		if (kind == LOCATION_NO_COLUMNS || kind == LOCATION_LONG)
+			line += take_signed(&entries);
+		else if (kind >= LOCATION_ONE_LINE && kind < LOCATION_NO_COLUMNS)
+			line += kind - LOCATION_ONE_LINE;
 		if (at < end)
 			return kind == LOCATION_NONE ? 0 : line_of(line);
 		while (entries.at < entries.end && *entries.at < 0x80)

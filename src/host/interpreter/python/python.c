@@ -100,6 +100,15 @@ static enum frame_role role_of(const struct interpreter *interpreter,
 	return FRAME_CALLED;
 }
 
+static const struct interpreter_threads threads = {
+	.why_unknown = python_why_unknown,
+	.read_frames = python_read_frames,
+	.read_name = python_read_name,
+	.find = python_find_thread,
+	.read_lock = python_read_lock,
+	.needs_file = thread_number_is_library,
+};
+
 const struct interpreter_kind interpreter_python = {
 	.title = "Python",
 	.language = "python",
@@ -115,5 +124,5 @@ const struct interpreter_kind interpreter_python = {
 	.line = python_line_of,
 	.role = role_of,
 	.is_outermost_entry = true,
-	.threads = &python_threads,
+	.threads = &threads,
 };

@@ -55,9 +55,14 @@ unsigned python_line(enum python_lines kind, const unsigned char *table, size_t 
 /* A text of Python, without control characters; the caller's to free.  -EFAULT: there is none. */
 int python_text_read(const struct python *self, uint64_t address, char **ret) MUST_CHECK;
 
-extern const struct interpreter_threads python_threads;
-
+/* As in struct interpreter_threads. */
+const char *python_why_unknown(const struct interpreter *interpreter);
+size_t python_read_frames(struct interpreter *interpreter, pid_t tid, struct interpreted_frame *ret,
+			  size_t room);
 bool python_read_name(struct interpreter *interpreter, pid_t tid, char *ret, size_t room);
+bool python_find_thread(struct interpreter *interpreter, pid_t tid, uint64_t *ret_state,
+			uint64_t *ret_identity);
+bool python_read_lock(const struct interpreter *interpreter, struct interpreter_lock *ret);
 
 /* The address of the frame that called all others of a thread, and that of its code; 0: none. */
 uint64_t python_outermost_frame(struct python *self, pid_t tid, uint64_t *ret_code);

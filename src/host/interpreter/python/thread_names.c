@@ -28,15 +28,6 @@ struct attributes {
 	uint64_t keys, values; /* values 0: in the entries of the keys */
 };
 
-static bool is_text(const struct python *python, uint64_t address, const char *wanted)
-{
-	char *text = NULL;
-	bool is_it = !python_text_read(python, address, &text) && !strcmp(text, wanted);
-
-	free(text);
-	return is_it;
-}
-
 /* A separate dictionary, which most objects lack.  Since 3.13 its values may be those in the
  * object, after a word of counts. */
 static struct attributes of_dictionary(const struct python *python, uint64_t dictionary)
@@ -74,8 +65,7 @@ static struct attributes attributes_of(const struct python *python, uint64_t obj
 }
 
 /* The address of an attribute's value; 0: there is none. */
-static uint64_t thread_names_attribute(const struct python *python, uint64_t object,
-				       const char *name)
+static uint64_t find_attribute(const struct python *python, uint64_t object, const char *name)
 {
 	struct attributes attributes = attributes_of(python, object);
 	uint64_t head = attributes.keys ? python_word(python, attributes.keys + WORD) : 0,
@@ -83,11 +73,18 @@ static uint64_t thread_names_attribute(const struct python *python, uint64_t obj
 	unsigned index = head >> (KEYS_INDEX - WORD) * 8 & 31,
 		 kind = head >> (KEYS_KIND - WORD) * 8 & 255, size = kind ? 2 * WORD : 3 * WORD;
 	uint64_t entry = attributes.keys + KEYS_HEAD + (1ull << index) + (kind ? 0 : WORD);
+	bool is_found;
+	char *text;
 
-	for (uint64_t i = 0; i < MIN(count, KEYS_MOST); i++, entry += size)
-		if (is_text(python, python_word(python, entry), name))
+	for (uint64_t i = 0; i < MIN(count, KEYS_MOST); i++, entry += size) {
+		text = NULL;
+		is_found = !python_text_read(python, python_word(python, entry), &text) &&
+			   !strcmp(text, name);
+		free(text);
+		if (is_found)
 			return python_word(python, attributes.values ? attributes.values + i * WORD
 								     : entry + WORD);
+	}
 	return 0;
 }
 
@@ -116,7 +113,7 @@ bool python_read_name(struct interpreter *interpreter, pid_t tid, char *ret, siz
 	if (!frame || !self->layout.type_keys || !is_bootstrap(self, code))
 		return false;
 	object = python_word(self, frame + self->layout.walk.frame_size);
-	value = object ? thread_names_attribute(self, object, "_name") : 0;
+	value = object ? find_attribute(self, object, "_name") : 0;
 	if (!value || python_text_read(self, value, &text))
 		return false;
 	snprintf(ret, room, "%s", text);

@@ -107,7 +107,7 @@ static uint64_t tid_at(const void *threads, size_t index)
 }
 
 /* NULL: its threads can be told apart. */
-static const char *why_unknown(const struct interpreter *interpreter)
+const char *python_why_unknown(const struct interpreter *interpreter)
 {
 	const struct python_layout *layout = &python_of(interpreter)->layout;
 
@@ -120,29 +120,26 @@ static const char *why_unknown(const struct interpreter *interpreter)
 /* The state of a thread, at first that found the last time; 0: it runs no Python. */
 static uint64_t thread_state(struct python *self, pid_t tid)
 {
-	size_t index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
-	struct python_thread *known = &self->threads[index];
-	bool is_known = index < self->thread_count && known->tid == tid;
 	uint64_t state;
+	size_t index;
+	bool is_known =
+		find_sorted(self->threads, self->thread_count, (uint64_t)tid, tid_at, &index);
 
-	if (why_unknown(&self->base))
+	if (python_why_unknown(&self->base))
 		return 0;
-	if (is_known && is_thread(self, known->state, tid) && first_frame(self, known->state))
-		return known->state;
+	state = is_known ? self->threads[index].state : 0;
+	if (state && is_thread(self, state, tid) && first_frame(self, state))
+		return state;
 	state = seek_thread(self, tid);
-	if (is_known) {
-		known->state = state;
-	} else if (state && !make_room(&self->threads, self->thread_count, &self->thread_room,
-				       sizeof(*known))) {
-		known = &self->threads[index];
-		memmove(known + 1, known, (self->thread_count - index) * sizeof(*known));
-		*known = (struct python_thread){ tid, state };
-		self->thread_count++;
-	}
+	if (is_known)
+		self->threads[index].state = state;
+	else if (state && !insert_room(&self->threads, &self->thread_count, &self->thread_room,
+				       sizeof(*self->threads), index))
+		self->threads[index] = (struct python_thread){ tid, state };
 	return state;
 }
 
-static bool find_thread(struct interpreter *interpreter, pid_t tid, uint64_t *ret_state,
+bool python_find_thread(struct interpreter *interpreter, pid_t tid, uint64_t *ret_state,
 			uint64_t *ret_identity)
 {
 	struct python *self = (struct python *)interpreter;
@@ -194,7 +191,7 @@ static bool is_steady(const struct python *python, uint64_t frame,
 	return frame == end;
 }
 
-static size_t read_frames(struct interpreter *interpreter, pid_t tid, struct interpreted_frame *ret,
+size_t python_read_frames(struct interpreter *interpreter, pid_t tid, struct interpreted_frame *ret,
 			  size_t room)
 {
 	struct python *self = (struct python *)interpreter;
@@ -238,7 +235,7 @@ uint64_t python_outermost_frame(struct python *python, pid_t tid, uint64_t *ret_
 }
 
 /* The lock changes all the time. */
-static bool read_lock(const struct interpreter *interpreter, struct interpreter_lock *ret)
+bool python_read_lock(const struct interpreter *interpreter, struct interpreter_lock *ret)
 {
 	const struct python *self = python_of(interpreter);
 	const struct python_layout *layout = &self->layout;
@@ -259,12 +256,3 @@ static bool read_lock(const struct interpreter *interpreter, struct interpreter_
 		ret->holder = (pid_t)python_word(self, thread + layout->native_thread_id);
 	return true;
 }
-
-const struct interpreter_threads python_threads = {
-	.why_unknown = why_unknown,
-	.read_frames = read_frames,
-	.read_name = python_read_name,
-	.find = find_thread,
-	.read_lock = read_lock,
-	.needs_file = thread_number_is_library,
-};

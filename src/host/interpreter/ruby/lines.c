@@ -20,13 +20,6 @@
 #define BLOCK_BITS   16u /* where they begin */
 #define SIZE         4u  /* of the body: how many words of instructions there are */
 
-static size_t index_bytes(size_t instructions)
-{
-	if (instructions < NEAR)
-		return (instructions + NEAR_IN_WORD - 1) / NEAR_IN_WORD * 8;
-	return NEAR / NEAR_IN_WORD * 8 + (instructions - NEAR + BLOCK - 1) / BLOCK * BLOCK_BYTES;
-}
-
 /* Whether a line begins there; `count` of them have begun before. */
 static bool line_begins(const unsigned char *index, size_t instruction, size_t count)
 {
@@ -41,56 +34,38 @@ static bool line_begins(const unsigned char *index, size_t instruction, size_t c
 	return word_in(block, far % BLOCK / 64 * 8) >> far % 64 & 1;
 }
 
-static void lines_unpack(const unsigned char *index, size_t instructions, struct function *function)
+static int read_index(const struct target_memory *memory, uint64_t address, size_t instructions,
+		      struct function *function)
 {
-	size_t count = 0;
+	size_t size = (MIN(instructions, NEAR) + NEAR_IN_WORD - 1) / NEAR_IN_WORD * 8, count = 0;
+	unsigned char *index;
+	int r;
 
+	if (instructions >= NEAR)
+		size += (instructions - NEAR + BLOCK - 1) / BLOCK * BLOCK_BYTES;
+	r = target_bytes(memory, address, size, &index);
+	if (r)
+		return r;
 	for (size_t i = 0; i < instructions && count < function->line_count; i++)
 		if (line_begins(index, i, count))
 			function->lines[count++].at = (uint32_t)i;
 	function->line_count = count;
-}
-
-static int read_index(const struct target_memory *memory, uint64_t address, size_t instructions,
-		      struct function *function)
-{
-	size_t size = index_bytes(instructions);
-	unsigned char *index = malloc(size + 1);
-	int r = index ? target_read(memory, address, index, size) : -ENOMEM;
-
-	if (!r)
-		lines_unpack(index, instructions, function);
 	free(index);
-	return r && r != -ENOMEM ? -EFAULT : r;
+	return 0;
 }
 
 static int read_positions(const struct target_memory *memory, uint64_t address,
 			  struct function *function)
 {
-	size_t size = function->line_count * sizeof(uint32_t);
-	unsigned char *positions = malloc(size + 1);
-	int r = positions ? target_read(memory, address, positions, size) : -ENOMEM;
+	unsigned char *positions;
+	int r = target_bytes(memory, address, function->line_count * sizeof(uint32_t), &positions);
 
-	for (size_t i = 0; !r && i < function->line_count; i++)
+	if (r)
+		return r;
+	for (size_t i = 0; i < function->line_count; i++)
 		function->lines[i].at = half_in(positions, i * sizeof(uint32_t));
 	free(positions);
-	return r && r != -ENOMEM ? -EFAULT : r;
-}
-
-static int read_entries(const struct target_memory *memory, uint64_t address,
-			struct function *function)
-{
-	size_t count = function->line_count;
-	unsigned char *entries = malloc(count * ENTRY_BYTES + 1);
-	int r = -ENOMEM;
-
-	function->lines = calloc(count + 1, sizeof(*function->lines));
-	if (entries && function->lines)
-		r = target_read(memory, address, entries, count * ENTRY_BYTES) ? -EFAULT : 0;
-	for (size_t i = 0; !r && i < count; i++)
-		function->lines[i].line = MIN(half_in(entries, i * ENTRY_BYTES), INT32_MAX);
-	free(entries);
-	return r;
+	return 0;
 }
 
 int ruby_lines_read(const struct target_memory *memory, const struct ruby_layout *layout,
@@ -98,14 +73,21 @@ int ruby_lines_read(const struct target_memory *memory, const struct ruby_layout
 {
 	uint32_t instructions = half_in(body, SIZE), count = half_in(body, layout->line_count);
 	uint64_t positions = word_in(body, layout->line_positions);
+	unsigned char *entries;
 	int r;
 
 	if (count > ENTRIES_MAX || instructions > INSTRUCTIONS_MAX)
 		return -EFAULT;
 	function->line_count = count;
-	r = read_entries(memory, word_in(body, layout->line_table), function);
+	function->lines = calloc(count + 1, sizeof(*function->lines));
+	if (!function->lines)
+		return -ENOMEM;
+	r = target_bytes(memory, word_in(body, layout->line_table), count * ENTRY_BYTES, &entries);
 	if (r)
 		return r;
+	for (size_t i = 0; i < count; i++)
+		function->lines[i].line = MIN(half_in(entries, i * ENTRY_BYTES), INT32_MAX);
+	free(entries);
 	if (positions)
 		return read_positions(memory, positions, function);
 	return read_index(memory, word_in(body, layout->line_index), instructions, function);

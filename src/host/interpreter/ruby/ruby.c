@@ -114,14 +114,15 @@ static bool is_machine(const struct target_memory *memory, uint64_t address)
 uint64_t ruby_machine_find(const struct target_memory *memory, uint64_t start, uint64_t end)
 {
 	size_t size = end > start ? (size_t)MIN(end - start, DATA_MAX) : 0;
-	unsigned char *data = malloc(size + 1);
+	unsigned char *data;
 	uint64_t found = 0;
 
 	start = (start + 7) & ~7ull;
-	if (data && size > 8 && !target_read(memory, start, data, size - 8))
-		for (size_t i = 0; !found && i + 16 <= size; i += 8)
-			if (is_machine(memory, word_in(data, i)))
-				found = start + i;
+	if (size <= 8 || target_bytes(memory, start, size - 8, &data))
+		return 0;
+	for (size_t i = 0; !found && i + 16 <= size; i += 8)
+		if (is_machine(memory, word_in(data, i)))
+			found = start + i;
 	free(data);
 	return found;
 }
@@ -230,20 +231,6 @@ static uint64_t find_loop(const struct interpreter *self, uint64_t code)
 		       : target_word(&self->memory, word_in(body, BODY_CODE));
 }
 
-static int read_parts(const struct target_memory *memory, const struct ruby_layout *layout,
-		      const unsigned char *body, struct function *function)
-{
-	int r = read_text(memory, layout, word_in(body, BODY_LABEL), &function->name);
-
-	if (!r)
-		r = read_path(memory, layout, word_in(body, BODY_PATH), &function->file);
-	if (!r)
-		r = ruby_lines_read(memory, layout, body, function);
-	function->code = word_in(body, BODY_CODE);
-	function->first_line = (unsigned)MIN(word_in(body, BODY_LINE) >> 1, INT32_MAX);
-	return r;
-}
-
 /* Another object may replace it during the reading. */
 static int read_function(const struct interpreter *self, uint64_t code, struct function *ret)
 {
@@ -252,8 +239,15 @@ static int read_function(const struct interpreter *self, uint64_t code, struct f
 	struct function function = { 0 };
 	int r = read_body(&self->memory, code, body);
 
+	if (!r) {
+		function.code = word_in(body, BODY_CODE);
+		function.first_line = (unsigned)MIN(word_in(body, BODY_LINE) >> 1, INT32_MAX);
+		r = read_text(&self->memory, layout, word_in(body, BODY_LABEL), &function.name);
+	}
 	if (!r)
-		r = read_parts(&self->memory, layout, body, &function);
+		r = read_path(&self->memory, layout, word_in(body, BODY_PATH), &function.file);
+	if (!r)
+		r = ruby_lines_read(&self->memory, layout, body, &function);
 	if (!r && (read_body(&self->memory, code, again) ||
 		   memcmp(body + BODY_PATH, again + BODY_PATH, BODY_LINE + 8 - BODY_PATH)))
 		r = -EFAULT;

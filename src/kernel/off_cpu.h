@@ -3,14 +3,9 @@
  */
 #pragma once
 
-#include "kernel/maps.h"
+#include "kernel/base/maps.h"
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_off_cpu);
-} off_cpu_threads SEC(".maps");
+MAP(off_cpu_threads, BPF_MAP_TYPE_HASH, 1, struct kernel_off_cpu);
 
 /* As in /proc/PID/stat. */
 ALWAYS_INLINE __u8 state_letter(__u32 state)

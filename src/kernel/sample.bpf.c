@@ -9,22 +9,12 @@
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk);
-} scratch SEC(".maps");
+MAP(scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 1, struct walk);
 
 /* Threads that may have several clocks: one opened for the thread, and inherited ones. The first
  * one that ticks counts; 0 before. Clocks are distinguished by their periods, which are inherited
  * (cookies are not): later clocks have periods some nanoseconds longer. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u64);
-} inherited_events SEC(".maps");
+MAP(inherited_events, BPF_MAP_TYPE_HASH, 16384, __u64);
 
 /* True for a tick of a clock that does not count. */
 ALWAYS_INLINE int is_second(struct bpf_perf_event_data *context, __u32 tid)
@@ -55,27 +45,6 @@ ALWAYS_INLINE void pass_on_clocks(struct ids born, struct ids of)
 		bpf_map_delete_elem(&inherited_events, &born.tid);
 }
 
-ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
-{
-	long size = 0;
-
-	if (settings.with_kernel_frames)
-		size = bpf_get_stack(context, walk->frames, KERNEL_FRAMES_MAX * 8, 0);
-	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
-}
-
-/* How many ticks this one stands for; 0: skipped. Random: the application's rhythm must not
- * matter. */
-ALWAYS_INLINE __u32 ticks_of_this(void)
-{
-	struct kernel_counts *all = counts_of_all();
-	__u32 every = all ? all->every : 0;
-
-	if (every <= 1)
-		return 1;
-	return bpf_get_prandom_u32() % every ? 0 : every;
-}
-
 /* True if a tick in this thread becomes a sample. System-wide: not of idle tasks, nor of processes
  * invisible from here, nor of the host. */
 ALWAYS_INLINE int is_sampled(struct bpf_perf_event_data *context,
@@ -92,19 +61,23 @@ int sample_running(struct bpf_perf_event_data *context)
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ids ids = ids_of(task);
 	struct kernel_process *process = bpf_map_lookup_elem(&processes, &ids.pid);
+	struct kernel_counts *all;
 	struct walk *walk;
-	__u32 zero = 0, ticks;
+	__u32 zero = 0, every;
 
 	if (!is_sampled(context, process, ids))
 		return 0;
-	ticks = ticks_of_this();
-	if (!ticks)
+	/* One tick in `every` stands for the others: at random, since the application's rhythm must
+	 * not matter. */
+	all = counts_of_all();
+	every = all && all->every ? all->every : 1;
+	if (every > 1 && bpf_get_prandom_u32() % every)
 		return 0;
 	walk = bpf_map_lookup_elem(&scratch, &zero);
 	if (!walk)
 		return 0;
 	walk->sample = (struct sample){ .time_ns = bpf_ktime_get_ns(),
-					.weight_ns = settings.period_ns * ticks,
+					.weight_ns = settings.period_ns * every,
 					.pid = ids.pid,
 					.tid = ids.tid,
 					.cpu = bpf_get_smp_processor_id(),
@@ -112,7 +85,7 @@ int sample_running(struct bpf_perf_event_data *context)
 	if (REGISTERS_USER(&context->regs)) {
 		walk->registers = context->regs;
 	} else {
-		take_kernel_frames(walk, context);
+		take_kernel_frames(walk, context, 0);
 		if (take_saved_registers(walk, task))
 			return 0;
 	}

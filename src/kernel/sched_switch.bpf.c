@@ -5,18 +5,13 @@
  */
 #define CHAIN_SCRATCH chain_switch_scratch
 #define RAW_SCRATCH   raw_switch_scratch
-#include "kernel/hand_over.h"
 #include "kernel/interpreters/interpreters.h"
 #include "kernel/off_cpu.h"
+#include "kernel/walk/hand_over.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk);
-} switch_scratch SEC(".maps");
+MAP(switch_scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 1, struct walk);
 
 /* The cost of stacks of this processor's switches; above a limit only some are recorded. */
 struct guard {
@@ -24,12 +19,7 @@ struct guard {
 	__u32 count, every;
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct guard);
-} guards SEC(".maps");
+MAP(guards, BPF_MAP_TYPE_PERCPU_ARRAY, 1, struct guard);
 
 /* All stacks would have cost `every` times the cost of the recorded ones. */
 ALWAYS_INLINE int guard_allows(struct guard *guard, __u64 now)
@@ -60,16 +50,6 @@ ALWAYS_INLINE struct kernel_off_cpu *off_cpu_begin(__u32 tid)
 	return bpf_map_lookup_elem(&off_cpu_threads, &tid);
 }
 
-ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context)
-{
-	long size = 0;
-
-	if (settings.with_kernel_frames)
-		size = bpf_get_stack(context, walk->frames, KERNEL_FRAMES_MAX * 8,
-				     settings.own_frames);
-	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
-}
-
 ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct ids ids,
 			      struct kernel_process *process, __u64 now, __u8 letter)
 {
@@ -84,7 +64,7 @@ ALWAYS_INLINE void send_stack(void *context, struct task_struct *task, struct id
 					.cpu = bpf_get_smp_processor_id(),
 					.kind = KERNEL_EVENT_LEFT,
 					.state = letter };
-	take_kernel_frames(walk, context);
+	take_kernel_frames(walk, context, settings.own_frames);
 	walk_up(walk, task, process);
 	interpreter_send(interpreter_take(walk, task), walk);
 	hand_over(walk, process, ids);

@@ -3,41 +3,21 @@
  * times and its result. Calls of other processes cost one lookup each. Changes nothing in the
  * processes.
  */
-#include "kernel/ids.h"
+#include "kernel/base/ids.h"
 #include "shared/wire/syscall.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* By PID as the host knows it. The host adds requested processes last, which starts tracing. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KERNEL_PROCESSES_MAX);
-	__type(key, __u32);
-	__type(value, struct syscall_process);
-} syscall_processes SEC(".maps");
+MAP(syscall_processes, BPF_MAP_TYPE_HASH, KERNEL_PROCESSES_MAX, struct syscall_process);
 
 /* By the global TID. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, SYSCALL_THREADS_MAX);
-	__type(key, __u32);
-	__type(value, struct syscall_thread);
-} syscall_threads SEC(".maps");
+MAP(syscall_threads, BPF_MAP_TYPE_HASH, SYSCALL_THREADS_MAX, struct syscall_thread);
 
 /* By syscall number: enum syscall_shape. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, SYSCALL_NUMBERS_MAX);
-	__type(key, __u32);
-	__type(value, __u8);
-} syscall_shapes SEC(".maps");
+MAP(syscall_shapes, BPF_MAP_TYPE_ARRAY, SYSCALL_NUMBERS_MAX, __u8);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct syscall_counts);
-} syscall_counts SEC(".maps");
+MAP(syscall_counts, BPF_MAP_TYPE_ARRAY, 1, struct syscall_counts);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -49,12 +29,7 @@ struct record_with_path {
 	char path[SYSCALL_PATH_MAX];
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct record_with_path);
-} syscall_scratch SEC(".maps");
+MAP(syscall_scratch, BPF_MAP_TYPE_PERCPU_ARRAY, 1, struct record_with_path);
 
 #if defined(__TARGET_ARCH_x86)
 #define STATUS_COMPAT   0x0002     /* TS_COMPAT */
@@ -74,23 +49,11 @@ struct {
 #define IS_32_BIT(task) ((task)->thread_info.flags & FLAG_32_BIT)
 #endif
 
-ALWAYS_INLINE void count_dropped(struct syscall_thread *thread)
+ALWAYS_INLINE struct syscall_counts *counts_of_all(void)
 {
 	__u32 zero = 0;
-	struct syscall_counts *counts = bpf_map_lookup_elem(&syscall_counts, &zero);
 
-	thread->dropped++;
-	if (counts)
-		__sync_fetch_and_add(&counts->dropped, 1);
-}
-
-ALWAYS_INLINE void count_untracked(void)
-{
-	__u32 zero = 0;
-	struct syscall_counts *counts = bpf_map_lookup_elem(&syscall_counts, &zero);
-
-	if (counts)
-		__sync_fetch_and_add(&counts->untracked, 1);
+	return bpf_map_lookup_elem(&syscall_counts, &zero);
 }
 
 /* A lost event does no harm: the host finds out by itself later. */
@@ -218,6 +181,7 @@ int BPF_PROG(call_entered, struct pt_regs___call *registers, long number)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ids ids = ids_of(task);
+	struct syscall_counts *counts;
 	struct syscall_thread *thread;
 	__u32 key = task->pid;
 
@@ -227,7 +191,9 @@ int BPF_PROG(call_entered, struct pt_regs___call *registers, long number)
 	if (!thread)
 		thread = thread_make(key, ids, 0);
 	if (!thread) {
-		count_untracked();
+		counts = counts_of_all();
+		if (counts)
+			__sync_fetch_and_add(&counts->untracked, 1);
 		return 0;
 	}
 	take_number(thread, task, number);
@@ -240,21 +206,13 @@ int BPF_PROG(call_entered, struct pt_regs___call *registers, long number)
 	return 0;
 }
 
-/* A call that was never entered: a filter of the thread's (seccomp) has refused it. */
-ALWAYS_INLINE void take_refused(struct syscall_thread *thread, struct task_struct *task,
-				struct pt_regs___call *registers, __u64 now)
-{
-	take_number(thread, task, NUMBER_OF(registers));
-	thread->shape = 0;
-	thread->begin_ns = now;
-}
-
 SEC("tp_btf/sys_exit")
 int BPF_PROG(call_returned, struct pt_regs___call *registers, long result)
 {
 	__u64 now = bpf_ktime_get_ns();
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct ids ids = ids_of(task);
+	struct syscall_counts *counts;
 	struct syscall_thread *thread;
 	__u32 key = task->pid;
 	int has_path;
@@ -272,14 +230,21 @@ int BPF_PROG(call_returned, struct pt_regs___call *registers, long result)
 		thread->is_born = 0;
 		return 0;
 	}
-	if (!thread->is_within)
-		take_refused(thread, task, registers, now);
+	if (!thread->is_within) { /* never entered: a filter of the thread's (seccomp) refused it */
+		take_number(thread, task, NUMBER_OF(registers));
+		thread->shape = 0;
+		thread->begin_ns = now;
+	}
 	thread->is_within = 0;
 	has_path = thread->path && !(thread->shape & SYSCALL_EXECUTES);
 	lost = has_path ? send_path(thread, SYSCALL_RETURNED, now, result)
 			: send_call(thread, now, result);
-	if (lost)
-		count_dropped(thread);
+	if (lost) {
+		thread->dropped++;
+		counts = counts_of_all();
+		if (counts)
+			__sync_fetch_and_add(&counts->dropped, 1);
+	}
 	return 0;
 }
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/hand_over.h"
+#include "kernel/walk/hand_over.h"
 
 struct appearance_record {
 	struct sample head;

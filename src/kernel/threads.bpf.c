@@ -5,61 +5,21 @@
  */
 #define ITERATOR
 #define CHAIN_SCRATCH chain_threads_scratch
-#include "kernel/events.h"
+#include "kernel/base/events.h"
 #include "kernel/interpreters/interpreters.h"
 #include "kernel/off_cpu.h"
-#include "kernel/walk.h"
+#include "kernel/walk/walk.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 /* One walk at a time, which may be preempted and migrate: no per-CPU map. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct walk);
-} threads_scratch SEC(".maps");
+MAP(threads_scratch, BPF_MAP_TYPE_ARRAY, 1, struct walk);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct kernel_question);
-} questions SEC(".maps");
+MAP(questions, BPF_MAP_TYPE_ARRAY, 1, struct kernel_question);
 
 ALWAYS_INLINE __u64 switches_of(struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
-}
-
-/* The kernel omits its scheduler, and all frames further inside. */
-ALWAYS_INLINE void take_kernel_frames(struct walk *walk, struct task_struct *task)
-{
-	long size = bpf_get_task_stack(task, walk->frames, KERNEL_FRAMES_MAX * 8, 0);
-
-	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
-}
-
-/* Marks the thread as off-CPU, unless the program of thread switches has already done so. */
-ALWAYS_INLINE void seed(const struct walk *walk)
-{
-	struct kernel_off_cpu off_cpu = {
-		.since_ns = walk->sample.time_ns,
-		.is_blocked = walk->sample.state != 'R',
-		.has_stack = 1,
-	};
-	__u32 tid = walk->sample.tid;
-
-	bpf_map_update_elem(&off_cpu_threads, &tid, &off_cpu, BPF_NOEXIST);
-}
-
-ALWAYS_INLINE void walk_other(struct walk *walk, struct task_struct *task,
-			      struct kernel_process *process)
-{
-	walk->sample.end = STACK_NO_USER;
-	if (task->exit_state || !task->mm || take_saved_registers(walk, task))
-		return;
-	walk_up(walk, task, process);
 }
 
 /* Complete only if the thread was off-CPU all the time. Returns its interpreted frames, or NULL. */
@@ -70,11 +30,16 @@ ALWAYS_INLINE struct chain *see_thread(struct walk *walk, struct task_struct *ta
 	struct chain *chain = 0;
 	__u64 switches = switches_of(task);
 	int ran = task->on_cpu;
+	long size = 0;
 
 	if (!ran) {
+		/* The kernel omits its scheduler, and all frames further inside. */
 		if (question->is_kernel)
-			take_kernel_frames(walk, task);
-		walk_other(walk, task, process);
+			size = bpf_get_task_stack(task, walk->frames, KERNEL_FRAMES_MAX * 8, 0);
+		walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
+		walk->sample.end = STACK_NO_USER;
+		if (!task->exit_state && task->mm && !take_saved_registers(walk, task))
+			walk_up(walk, task, process);
 		chain = interpreter_take(walk, task);
 		ran = task->on_cpu || switches_of(task) != switches;
 	}
@@ -87,6 +52,19 @@ ALWAYS_INLINE struct chain *see_thread(struct walk *walk, struct task_struct *ta
 		chain = 0;
 	}
 	return chain;
+}
+
+/* Marks the thread as off-CPU, unless the program of thread switches has already done so. */
+ALWAYS_INLINE void seed_off_cpu(const struct walk *walk)
+{
+	struct kernel_off_cpu off_cpu = {
+		.since_ns = walk->sample.time_ns,
+		.is_blocked = walk->sample.state != 'R',
+		.has_stack = 1,
+	};
+	__u32 tid = walk->sample.tid;
+
+	bpf_map_update_elem(&off_cpu_threads, &tid, &off_cpu, BPF_NOEXIST);
 }
 
 /* The host reads the ranges again, and repeats the request. */
@@ -131,6 +109,6 @@ int thread_seen(struct bpf_iter__task *context)
 	interpreter_send(chain, walk);
 	send(&walk->sample, record_size(walk));
 	if (question->is_seed && walk->sample.kind == KERNEL_EVENT_LEFT)
-		seed(walk);
+		seed_off_cpu(walk);
 	return 0;
 }

@@ -6,26 +6,16 @@
  */
 #pragma once
 
-#include "kernel/ids.h"
-#include "kernel/walk.h"
+#include "kernel/base/ids.h"
+#include "kernel/walk/walk.h"
 
 #define CHAIN_ADDRESS ((1ull << INTERPRETED_MARK_SHIFT) - 1)
 
 /* By PID. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KERNEL_PROCESSES_MAX);
-	__type(key, __u32);
-	__type(value, struct kernel_interpreter);
-} interpreters SEC(".maps");
+MAP(interpreters, BPF_MAP_TYPE_HASH, KERNEL_PROCESSES_MAX, struct kernel_interpreter);
 
 /* By TID: the address of the thread's state at the last lookup. */
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 16384);
-	__type(key, __u32);
-	__type(value, __u64);
-} interpreter_threads SEC(".maps");
+MAP(interpreter_threads, BPF_MAP_TYPE_HASH, 16384, __u64);
 
 struct chain {
 	struct kernel_interpreter layout;
@@ -46,16 +36,11 @@ struct chain {
 	__u8 bytes[INTERPRETED_FRAME_BYTES];        /* of the frame being read */
 };
 
-struct {
 #ifdef ITERATOR
-	__uint(type, BPF_MAP_TYPE_ARRAY);
+MAP(CHAIN_SCRATCH, BPF_MAP_TYPE_ARRAY, 1, struct chain);
 #else
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+MAP(CHAIN_SCRATCH, BPF_MAP_TYPE_PERCPU_ARRAY, 1, struct chain);
 #endif
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct chain);
-} CHAIN_SCRATCH SEC(".maps");
 
 /* The argument of a step. */
 struct chain_climb {

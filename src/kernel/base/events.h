@@ -3,8 +3,8 @@
  */
 #pragma once
 
-#include "kernel/ids.h"
-#include "kernel/maps.h"
+#include "kernel/base/ids.h"
+#include "kernel/base/maps.h"
 
 struct event_record {
 	struct sample head;

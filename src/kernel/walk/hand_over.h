@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "kernel/events.h"
-#include "kernel/walk.h"
+#include "kernel/base/events.h"
+#include "kernel/walk/walk.h"
 
 /* Kernel frames, registers, and pages of the stack. */
 struct raw_record {
@@ -17,30 +17,19 @@ struct raw_record {
 _Static_assert(sizeof(struct raw_record) <= 32 << 10, "a processor's part of a map has no more");
 
 /* Each object file has its own: a tick of cycles (an NMI) may interrupt a switch. */
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, __u32);
-	__type(value, struct raw_record);
-} RAW_SCRATCH SEC(".maps");
+MAP(RAW_SCRATCH, BPF_MAP_TYPE_PERCPU_ARRAY, 1, struct raw_record);
 
-/* Sends fewer pages while the host is behind, because other threads need the room as well. */
-ALWAYS_INLINE int raw_pages(void)
-{
-	return bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
-			       bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 4
-		       ? KERNEL_RAW_PAGES_BEHIND
-		       : KERNEL_RAW_PAGES;
-}
-
-/* Sends registers and stack unchanged, for the host to walk. */
+/* Sends registers and stack unchanged, for the host to walk; fewer pages while the host is behind,
+ * because other threads need the room as well. */
 ALWAYS_INLINE void send_raw(struct walk *walk)
 {
 	__u64 at = walk->sample.kernel_count * sizeof(__u64);
 	__u64 address = REGISTERS_SP(&walk->registers) & ~7ull;
 	__u32 zero = 0, size;
 	struct raw_record *raw = bpf_map_lookup_elem(&RAW_SCRATCH, &zero);
-	int pages = raw_pages();
+	int is_behind = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >
+			bpf_ringbuf_query(&ring, BPF_RB_RING_SIZE) / 4;
+	int pages = is_behind ? KERNEL_RAW_PAGES_BEHIND : KERNEL_RAW_PAGES;
 
 	if (!raw)
 		return;

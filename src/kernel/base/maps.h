@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/settings.h"
+#include "kernel/base/settings.h"
 #include "shared/unwind/row.h"
 
 #define TABLE(name, value_type)                    \
@@ -22,12 +22,7 @@ TABLE(specials, struct unwind_special);
 TABLE(ranges, struct kernel_range);
 TABLE(counts, struct kernel_counts);
 
-struct {
-	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, KERNEL_PROCESSES_MAX);
-	__type(key, __u32);
-	__type(value, struct kernel_process);
-} processes SEC(".maps");
+MAP(processes, BPF_MAP_TYPE_HASH, KERNEL_PROCESSES_MAX, struct kernel_process);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/walk_rules.h"
+#include "kernel/walk/rules.h"
 
 #define FP_REACH (1 << 20) /* larger frames are not accepted by the frame-pointer rule */
 
@@ -91,16 +91,16 @@ ALWAYS_INLINE int plan_unframed(struct climb *climb, struct plan *plan)
 
 ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
 {
-	static const volatile __u8 places[DWARF_REGISTERS] = DWARF_PLACES;
-	__u64 place;
+	static const volatile __u8 slots[DWARF_REGISTERS] = DWARF_SLOTS;
+	__u64 slot;
 
 	BOUND(number, DWARF_REGISTERS - 1);
-	place = places[number];
-	return place < sizeof(struct pt_regs) / 8 ? ((const __u64 *)&walk->registers)[place] : 0;
+	slot = slots[number];
+	return slot < sizeof(struct pt_regs) / 8 ? ((const __u64 *)&walk->registers)[slot] : 0;
 }
 
 /* 0: still in the register. */
-ALWAYS_INLINE __u64 place_of_saved(const struct walk *walk, const struct plan *plan, __u8 saved,
+ALWAYS_INLINE __u64 address_of_saved(const struct walk *walk, const struct plan *plan, __u8 saved,
 				   __s32 offset)
 {
 	__u64 base = plan->cfa;
@@ -112,12 +112,6 @@ ALWAYS_INLINE __u64 place_of_saved(const struct walk *walk, const struct plan *p
 	if (saved == UNWIND_SAVED_AT_SP)
 		base = walk->sp;
 	return base + (__s64)offset;
-}
-
-/* An address below sp where a callee saves a register: not yet, or no longer saved. */
-ALWAYS_INLINE int is_unsaved(const struct walk *walk, __u8 base, __u64 address)
-{
-	return base == UNWIND_BASE_SP && !walk->is_exact && address < walk->below;
 }
 
 ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan *plan)
@@ -137,8 +131,9 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 		base = register_by_number(walk, special->base - UNWIND_BASE_REGISTER);
 	}
 	base += (__s64)special->offset;
-	if (special->is_dereferenced && special->offset < 0 &&
-	    is_unsaved(walk, special->base, base))
+	/* Below sp a callee saves registers: this one is not saved yet, or no longer. */
+	if (special->is_dereferenced && special->offset < 0 && special->base == UNWIND_BASE_SP &&
+	    !walk->is_exact && base < walk->below)
 		return end_walk(walk, STACK_NO_RULE);
 	if (special->is_dereferenced && read_word(climb, base, &base))
 		return end_walk(walk, STACK_UNREADABLE);
@@ -148,7 +143,7 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 		plan->cfa = plan->cfa < base ? base : plan->cfa;
 	}
 	plan->is_low = special->is_low;
-	plan->fp_at = place_of_saved(walk, plan, special->fp_saved, special->fp_offset);
+	plan->fp_at = address_of_saved(walk, plan, special->fp_saved, special->fp_offset);
 	plan->ra = walk->lr;
 	if (special->ra_saved == UNWIND_SAVED_IN) {
 		plan->ra_at = 0;
@@ -166,7 +161,7 @@ ALWAYS_INLINE int plan_by_special(struct climb *climb, __u32 number, struct plan
 			register_by_number(walk, special->ra_register) + (__s64)special->ra_offset;
 		return STEP_ON;
 	}
-	plan->ra_at = place_of_saved(walk, plan, special->ra_saved, special->ra_offset);
+	plan->ra_at = address_of_saved(walk, plan, special->ra_saved, special->ra_offset);
 	return STEP_ON;
 }
 

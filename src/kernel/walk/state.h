@@ -4,8 +4,8 @@
  */
 #pragma once
 
-#include "kernel/machine.h"
-#include "kernel/maps.h"
+#include "kernel/base/machine.h"
+#include "kernel/base/maps.h"
 #include "shared/unwind/unframed.h"
 
 #define PAGE_SIZE     4096

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/types.h"
+#include "kernel/base/types.h"
 #include "shared/wire/kernel.h"
 
 const volatile struct kernel_settings settings SEC(".rodata.settings");

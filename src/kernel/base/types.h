@@ -12,6 +12,15 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+/* A map of __u32 keys. */
+#define MAP(name, map_type, entries, value_type) \
+	struct {                                 \
+		__uint(type, map_type);          \
+		__uint(max_entries, entries);    \
+		__type(key, __u32);              \
+		__type(value, value_type);       \
+	} name SEC(".maps")
+
 #define RELOCATED     __attribute__((preserve_access_index))
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/walk_switch.h"
+#include "kernel/walk/switch.h"
 
 #define DOUBT_REACH (8 << 10) /* maximum distance at which a frame is searched for */
 #define KNOWN_STEPS 4         /* frames per step if their rules are known; more cost the verifier */
@@ -86,7 +86,7 @@ ALWAYS_INLINE int enter_frame(struct walk *walk, __u64 address)
 /* Keeps the frame and finds its rule. */
 ALWAYS_INLINE int enter_frame_with_rule(struct walk *walk, __u64 address, struct unwind_row *ret)
 {
-	struct known_rule *rule = known_place(walk, address);
+	struct known_rule *rule = known_slot(walk, address);
 
 	if (is_known(walk, rule, address) || met_find(walk, address, rule)) {
 		*ret = (struct unwind_row){ 0, rule->cfa, rule->fp, rule->kind };
@@ -217,7 +217,7 @@ struct position {
  * not, or something is odd; climb_one handles that. */
 ALWAYS_INLINE int climb_known(struct walk *walk, struct position *at)
 {
-	const struct known_rule *rule = known_place(walk, at->pc - 1);
+	const struct known_rule *rule = known_slot(walk, at->pc - 1);
 	struct position next = { .fp = at->fp };
 	__u8 kind = RETURN_ON_STACK ? rule->kind : rule->kind & ~UNWIND_FP_HELD;
 	__u64 fp_at;
@@ -359,6 +359,15 @@ ALWAYS_INLINE void walk_up(struct walk *walk, struct task_struct *task,
 	walk->sample.end = STACK_CUT;
 	walk->sample.user_count = 0;
 	bpf_loop(SAMPLE_FRAMES_MAX + 1, walk_step, &climb, 0);
+}
+
+ALWAYS_INLINE void take_kernel_frames(struct walk *walk, void *context, __u64 skipped)
+{
+	long size = 0;
+
+	if (settings.with_kernel_frames)
+		size = bpf_get_stack(context, walk->frames, KERNEL_FRAMES_MAX * 8, skipped);
+	walk->sample.kernel_count = size > 0 ? (__u64)size / 8 : 0;
 }
 
 /* Reads the registers that the thread had when it entered the kernel. */

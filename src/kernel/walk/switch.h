@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/walk_plan.h"
+#include "kernel/walk/plan.h"
 #include "shared/arch/signal_frame.h"
 #include "shared/unwind/goroutine.h"
 #include "shared/unwind/luajit.h"

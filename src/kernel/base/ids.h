@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/settings.h"
+#include "kernel/base/settings.h"
 
 struct ids {
 	__u32 pid, tid; /* 0: not visible there */

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/walk_state.h"
+#include "kernel/walk/state.h"
 
 #define RANGE_STEPS 13 /* binary search in up to KERNEL_RANGES_MAX */
 #define ROW_STEPS   9  /* binary search in a page's rows: at most one for each byte */
@@ -17,12 +17,7 @@ struct met_rule {
 	__u64 rule; /* generation, cfa, fp, kind */
 };
 
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1 << MET_BITS);
-	__type(key, __u32);
-	__type(value, struct met_rule);
-} met_rules SEC(".maps");
+MAP(met_rules, BPF_MAP_TYPE_ARRAY, 1 << MET_BITS, struct met_rule);
 
 ALWAYS_INLINE int range_find(struct walk *walk, __u64 address)
 {
@@ -76,7 +71,7 @@ ALWAYS_INLINE struct unwind_row row_find(const struct walk *walk, __u64 address)
 }
 
 /* The cache entry of this address, which other addresses share. */
-ALWAYS_INLINE struct known_rule *known_place(struct walk *walk, __u64 address)
+ALWAYS_INLINE struct known_rule *known_slot(struct walk *walk, __u64 address)
 {
 	__u64 at = (__u32)address * 0x9e3779b1u >> (32 - KNOWN_BITS);
 
@@ -89,7 +84,7 @@ ALWAYS_INLINE int is_known(const struct walk *walk, const struct known_rule *rul
 	return rule->address == address && rule->generation == walk->generation;
 }
 
-ALWAYS_INLINE struct met_rule *met_place(__u64 address)
+ALWAYS_INLINE struct met_rule *met_slot(__u64 address)
 {
 	__u32 at = (__u32)address * 0x9e3779b1u >> (32 - MET_BITS);
 
@@ -104,7 +99,7 @@ ALWAYS_INLINE __u64 met_key(__u64 address, __u64 rule)
 /* The rule of an address cached by any processor; false: none. */
 ALWAYS_INLINE int met_find(const struct walk *walk, __u64 address, struct known_rule *ret)
 {
-	const volatile struct met_rule *met = met_place(address);
+	const volatile struct met_rule *met = met_slot(address);
 	__u64 key, rule;
 
 	if (!met)
@@ -119,7 +114,7 @@ ALWAYS_INLINE int met_find(const struct walk *walk, __u64 address, struct known_
 
 ALWAYS_INLINE void met_keep(const struct known_rule *known)
 {
-	volatile struct met_rule *met = met_place(known->address);
+	volatile struct met_rule *met = met_slot(known->address);
 	__u64 rule = (__u64)known->generation << 32 | (__u64)known->cfa << 16 |
 		     (__u64)(__u8)known->fp << 8 | known->kind;
 

@@ -1,12 +1,12 @@
 /*
  * The host runs this once on itself: finds its PID namespace.
  */
-#include "kernel/maps.h"
+#include "kernel/base/maps.h"
 
 char LICENSE[] SEC("license") = "Dual MIT/GPL";
 
 SEC("raw_tp")
-int host_place(void *context)
+int host_namespace(void *context)
 {
 	struct task_struct *task = bpf_get_current_task_btf();
 	struct kernel_counts *all = counts_of_all();

@@ -49,22 +49,38 @@ void event_count(enum sampler_event event, uint64_t period_ns, struct perf_event
 		attr->sample_freq = SECOND_NS / period_ns;
 }
 
+int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu)
+{
+	struct perf_event_attr copy = *attr; /* the kernel writes the size into it */
+	long fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+
+	if (fd < 0 && errno == EINVAL && copy.read_format) {
+		copy.read_format = 0;
+		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	if (fd < 0 && errno == EINVAL && copy.inherit_thread) {
+		copy.inherit_thread = 0;
+		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
+	}
+	return fd < 0 ? -errno : (int)fd;
+}
+
 /* On limpet itself, where these errors can only mean that the counter is missing. */
 int event_probe(enum sampler_event event, struct err *err)
 {
 	struct perf_event_attr attr = { .size = sizeof(attr), .disabled = 1, .exclude_kernel = 1 };
-	long fd;
+	int fd;
 
 	if (events[event].is_time) /* without any events, samplers that need none remain */
 		return 0;
 	event_count(event, SECOND_NS, &attr);
-	fd = syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	fd = event_open(&attr, 0, -1);
 	if (fd >= 0)
-		close((int)fd);
-	if (fd >= 0 || (errno != ENOENT && errno != ENODEV && errno != EOPNOTSUPP))
+		close(fd);
+	if (fd != -ENOENT && fd != -ENODEV && fd != -EOPNOTSUPP)
 		return 0;
 	err_set(err, -ENODEV, "%s cannot be counted on this machine: %s", events[event].name,
-		strerror(errno));
+		strerror(-fd));
 	err_why(err, "its CPU has no counters, or the virtual machine hides them");
 	return err_fix(err, "leave -e out: cpu-clock needs none");
 }

@@ -8,6 +8,7 @@
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum sampler_event {
 	EVENT_CPU_CLOCK,
@@ -26,3 +27,7 @@ void event_count(enum sampler_event event, uint64_t period_ns, struct perf_event
 
 /* True when its period is a time. */
 bool event_is_time(enum sampler_event event);
+
+/* Opens a perf event, without what the kernel does not know yet: PERF_FORMAT_LOST (Linux 6.0), and
+ * inherit_thread (5.13), so that child processes inherit it, too.  The descriptor, or -errno. */
+int event_open(const struct perf_event_attr *attr, pid_t tid, int cpu);

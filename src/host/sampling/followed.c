@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -24,16 +23,16 @@ static uint64_t pid_at(const void *items, size_t index)
 	return (uint64_t)((struct followed *const *)items)[index]->pid;
 }
 
-static size_t index_of(const struct followed_set *set, pid_t pid)
+static bool is_followed(const struct followed_set *set, pid_t pid, size_t *ret_index)
 {
-	return count_below(set->items, set->count, (uint64_t)pid, pid_at);
+	return find_sorted(set->items, set->count, (uint64_t)pid, pid_at, ret_index);
 }
 
 struct followed *followed_find(const struct followed_set *set, pid_t pid)
 {
-	size_t index = index_of(set, pid);
+	size_t index;
 
-	return index < set->count && set->items[index]->pid == pid ? set->items[index] : NULL;
+	return is_followed(set, pid, &index) ? set->items[index] : NULL;
 }
 
 /* After its end its number may be reused: the end is noted. */
@@ -49,25 +48,24 @@ static void followed_free(struct followed *process)
 		close(process->pidfd);
 	space_close(process->space);
 	interpreter_close(process->interpreter);
-	java_code_done(&process->java);
+	generated_code_done(&process->generated);
 	free(process);
 }
 
 int followed_add(struct followed_set *set, struct space *space, struct followed **ret)
 {
 	struct followed *process = calloc(1, sizeof(*process));
-	size_t index = index_of(set, space->pid);
+	size_t index;
 
-	if (!process || make_room(&set->items, set->count, &set->room, sizeof(void *))) {
+	(void)is_followed(set, space->pid, &index);
+	if (!process || insert_room(&set->items, &set->count, &set->room, sizeof(void *), index)) {
 		free(process);
 		space_close(space);
 		return -ENOMEM;
 	}
 	*process = (struct followed){ .pid = space->pid, .space = space };
 	open_pidfd(process);
-	memmove(set->items + index + 1, set->items + index, (set->count - index) * sizeof(void *));
 	set->items[index] = process;
-	set->count++;
 	*ret = process;
 	return 0;
 }
@@ -90,13 +88,12 @@ int followed_add_child(struct followed_set *set, pid_t pid, pid_t parent, struct
 
 void followed_remove(struct followed_set *set, pid_t pid)
 {
-	size_t index = index_of(set, pid);
+	size_t index;
 
-	if (index == set->count || set->items[index]->pid != pid)
+	if (!is_followed(set, pid, &index))
 		return;
 	followed_free(set->items[index]);
-	set->count--;
-	memmove(set->items + index, set->items + index + 1, (set->count - index) * sizeof(void *));
+	remove_item(set->items, &set->count, sizeof(void *), index);
 }
 
 void followed_done(struct followed_set *set)
@@ -107,7 +104,7 @@ void followed_done(struct followed_set *set)
 	*set = (struct followed_set){ 0 };
 }
 
-void followed_freshen(struct followed *process)
+void followed_read_first(struct followed *process)
 {
 	struct err err = { 0 };
 
@@ -117,7 +114,7 @@ void followed_freshen(struct followed *process)
 	process->looked_ns = now_ns();
 	(void)!space_refresh(process->space, &err);
 	process->was_interpreter_sought = false;
-	followed_look_for_java(process);
+	followed_read_generated(process);
 }
 
 bool followed_retry(struct followed *process)
@@ -126,43 +123,44 @@ bool followed_retry(struct followed *process)
 	uint64_t now = now_ns();
 	struct err err = { 0 };
 
-	if (now - process->looked_ns < process->patience_ns)
+	if (now - process->looked_ns < process->retry_pause_ns)
 		return false;
 	process->looked_ns = now;
 	(void)!space_merge(process->space, &err);
 	if (process->space->generation != before)
-		java_code_seek_again(&process->java);
-	followed_look_for_java(process);
+		generated_code_seek_again(&process->generated);
+	followed_read_generated(process);
 	if (process->space->generation != before) {
 		process->was_interpreter_sought = false;
-		process->patience_ns = RETRY_NS;
+		process->retry_pause_ns = RETRY_NS;
 		return true;
 	}
-	followed_lose_patience(process);
+	followed_back_off(process);
 	return false;
 }
 
-void followed_lose_patience(struct followed *process)
+void followed_back_off(struct followed *process)
 {
-	process->patience_ns = MIN(MAX(process->patience_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
+	process->retry_pause_ns =
+		MIN(MAX(process->retry_pause_ns * 2, PATIENCE_NS), PATIENCE_MAX_NS);
 }
 
-void followed_look_for_java(struct followed *process)
+void followed_read_generated(struct followed *process)
 {
-	process->java_looked_ns = now_ns();
-	process->is_owed_java = !java_code_look(&process->java, process->space);
+	process->generated_ns = now_ns();
+	process->is_owed_rules = !generated_code_read(&process->generated, process->space);
 }
 
-void followed_look_at_java(struct followed *process, uint64_t now)
+void followed_refresh_java(struct followed *process, uint64_t now)
 {
-	if (!process->java.java || now - MIN(now, process->java_looked_ns) < FOLLOWED_JAVA_NS)
+	if (!process->generated.java || now - MIN(now, process->generated_ns) < FOLLOWED_JAVA_NS)
 		return;
 	if (process->has_ended) { /* since the last round: its samples have been walked */
-		java_code_done(&process->java);
+		generated_code_done(&process->generated);
 		space_set_made(process->space, NULL, 0);
 		return;
 	}
-	followed_look_for_java(process);
+	followed_read_generated(process);
 	(void)!followed_has_ended(process);
 }
 
@@ -209,9 +207,9 @@ void followed_forget(struct followed *process)
 {
 	space_forget(process->space);
 	followed_forget_interpreter(process);
-	java_code_done(&process->java);
+	generated_code_done(&process->generated);
 	process->is_unread = false;
-	process->patience_ns = 0;
+	process->retry_pause_ns = 0;
 }
 
 bool followed_has_ended(struct followed *process)

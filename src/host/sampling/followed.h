@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "host/sampling/generated_code.h"
 #include "host/sampling/interpreter_stacks.h"
-#include "host/sampling/java_code.h"
 #include "host/sampling/sampler.h"
 #include "host/unwind/space.h"
 
@@ -12,20 +12,20 @@
 
 struct followed {
 	pid_t pid;
-	int pidfd;            /* -1: it has ended, or no descriptor was available */
-	bool has_ended;       /* as last checked */
-	struct space *space;  /* never NULL; empty where nothing was readable */
-	bool is_unread;       /* the space is still a copy of its parent's, or empty */
-	uint64_t looked_ns;   /* when its mappings were last read */
-	uint64_t patience_ns; /* pause until they are read again for unknown code */
-	uint64_t renewed_ns;  /* when it got new events after an exec; sampler "copy" */
-	struct java_code java;
-	bool is_owed_java;               /* a request for it came too early */
-	uint64_t java_looked_ns;         /* when its code was last read */
+	int pidfd;               /* -1: it has ended, or no descriptor was available */
+	bool has_ended;          /* as last checked */
+	struct space *space;     /* never NULL; empty where nothing was readable */
+	bool is_unread;          /* the space is still a copy of its parent's, or empty */
+	uint64_t looked_ns;      /* when its mappings were last read */
+	uint64_t retry_pause_ns; /* pause until they are read again for unknown code */
+	uint64_t renewed_ns;     /* when it got new events after an exec; sampler "copy" */
+	struct generated_code generated;
+	uint64_t generated_ns;           /* when that was last read */
+	bool is_owed_rules;              /* that was too early */
 	bool was_interpreter_sought;     /* in the present mappings */
 	struct interpreter *interpreter; /* NULL: none is known */
 	/* For the sampler "bpf". */
-	bool is_muted;          /* its programs do not ask, until patience_ns is over */
+	bool is_muted;          /* its programs do not ask, until retry_pause_ns is over */
 	bool was_seen;          /* had samples since looked_ns */
 	uint64_t program_stack; /* start_stack of its program; 0: not known */
 };
@@ -47,16 +47,16 @@ void followed_remove(struct followed_set *set, pid_t pid);
 void followed_done(struct followed_set *set);
 
 /* Reads the space of a child for the first time; does nothing for others. */
-void followed_freshen(struct followed *process);
+void followed_read_first(struct followed *process);
 /* Reads the mappings again for a stack that left known code; false: nothing is new.  Less and less
  * often where that does not help. */
 bool followed_retry(struct followed *process);
 /* Its mappings were read in vain: doubles the pause. */
-void followed_lose_patience(struct followed *process);
-/* Makes rules for what its Java has compiled so far; java.why has the reason if there are none. */
-void followed_look_for_java(struct followed *process);
+void followed_back_off(struct followed *process);
+/* Makes rules for what it has generated so far; generated.why has the reason if there are none. */
+void followed_read_generated(struct followed *process);
 /* The same where a Java was found before, ten times a second. */
-void followed_look_at_java(struct followed *process, uint64_t now);
+void followed_refresh_java(struct followed *process, uint64_t now);
 /* Finds its interpreter for this reader, once for the present mappings.  0: process->interpreter is
  * it, or NULL where there is none (yet); errors as those of interpreter_open(). */
 int followed_find_interpreter(struct followed *process, enum interpreter_reader reader,

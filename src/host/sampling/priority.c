@@ -14,17 +14,9 @@
 #define BEST_NICE (-20)
 #define TURN_NS   100000u /* the shortest that the kernel accepts */
 
-/* Children of the thread do not inherit it. */
-static bool raise_to_realtime(pid_t tid)
-{
-	struct sched_param parameter = { .sched_priority = 1 };
-
-	return !sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &parameter);
-}
-
 void priority_raise(struct priority *ret)
 {
-	struct sched_param parameter = { 0 };
+	struct sched_param parameter = { 0 }, realtime = { .sched_priority = 1 };
 	pid_t tid = gettid();
 
 	*ret = (struct priority){ .policy = sched_getscheduler(tid) };
@@ -34,7 +26,8 @@ void priority_raise(struct priority *ret)
 	ret->level = parameter.sched_priority;
 	if (ret->policy < 0 || errno)
 		return;
-	ret->is_realtime = raise_to_realtime(tid);
+	/* Children of the thread do not inherit it. */
+	ret->is_realtime = !sched_setscheduler(tid, SCHED_FIFO | SCHED_RESET_ON_FORK, &realtime);
 	if (ret->is_realtime || !setpriority(PRIO_PROCESS, (id_t)tid, BEST_NICE))
 		ret->tid = tid;
 }

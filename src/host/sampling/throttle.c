@@ -42,24 +42,20 @@ bool throttle_adjust(struct throttle *throttle)
 	return chosen != every;
 }
 
-/* The numbers need not be random, only without a rhythm (xorshift). */
-static uint64_t throttle_draw(struct throttle *throttle)
-{
-	uint64_t drawn = throttle->drawn ? throttle->drawn : now_ns() | 1;
-
-	drawn ^= drawn << 13;
-	drawn ^= drawn >> 7;
-	drawn ^= drawn << 17;
-	return throttle->drawn = drawn;
-}
-
 /* At random: of threads that tick in turn, one would always be kept, the others never. */
 uint32_t throttle_take(struct throttle *throttle)
 {
-	uint32_t ticks = throttle->every <= 1                                ? 1
-			 : (throttle_draw(throttle) >> 32) % throttle->every ? 0
-									     : throttle->every;
+	uint64_t drawn = throttle->drawn ? throttle->drawn : now_ns() | 1;
 
-	throttle->taken += ticks > 0;
-	return ticks;
+	if (throttle->every > 1) {
+		/* The numbers need not be random, only without a rhythm (xorshift). */
+		drawn ^= drawn << 13;
+		drawn ^= drawn >> 7;
+		drawn ^= drawn << 17;
+		throttle->drawn = drawn;
+		if ((drawn >> 32) % throttle->every)
+			return 0;
+	}
+	throttle->taken++;
+	return MAX(throttle->every, 1u);
 }

@@ -5,8 +5,8 @@
 
 #include "host/core/clock.h"
 #include "host/process/rights/rights.h"
+#include "host/sampling/generated_code.h"
 #include "host/sampling/interpreter_stacks.h"
-#include "host/sampling/java_code.h"
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/sampler.h"
 
@@ -52,20 +52,17 @@ static int read_running(struct reading *self, struct dumped_thread *thread)
 static int read_one(struct reading *self, struct dumped_thread *thread)
 {
 	struct sample *sample = self->sample;
-	struct blocked_stack stack;
+	uint64_t read_ns;
 	int r = -EAGAIN;
 
+	*sample = (struct sample){ .tid = (uint32_t)thread->facts.tid };
 	for (unsigned i = 0; r == -EAGAIN && i < READ_ATTEMPTS; i++) {
 		dump_look_at_wait(self->dump, self->space->pid, thread);
-		r = blocked_stack_read(&stack, self->space, thread->facts.tid, sample->frames,
-				       SAMPLE_FRAMES_MAX, &self->outside);
+		r = blocked_stack_read(sample, &read_ns, self->space, thread->facts.tid,
+				       &self->outside);
 	}
 	if (r)
 		return r;
-	*sample = (struct sample){ .tid = (uint32_t)thread->facts.tid,
-				   .user_count = (uint16_t)stack.count,
-				   .end = (uint8_t)stack.end,
-				   .flags = stack.is_guessed ? SAMPLE_GUESSED : 0 };
 	if (thread->facts.state == 'R')
 		thread->facts.state = 'S';
 	dump_settle_wait(self->space->pid, thread);
@@ -162,12 +159,12 @@ static void sample_running(struct dump *self, pid_t pid)
 
 static void look_for_java(struct dump *self, struct space *space)
 {
-	struct java_code java = { 0 };
+	struct generated_code java = { 0 };
 
-	java_code_look(&java, space);
+	generated_code_read(&java, space);
 	if (java.why[0])
 		dump_note_limit(self, java.why);
-	java_code_done(&java);
+	generated_code_done(&java);
 }
 
 int dump_by_reading(struct dump *self, pid_t pid, const struct dump_options *options,

@@ -5,17 +5,13 @@
  */
 #include "host/sampling/bpf/bpf.h"
 
-#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/descriptors.h"
-#include "host/core/room.h"
-#include "host/sampling/bpf/clock_room.h"
 #include "host/sampling/bpf/thread_walk.h"
-#include "host/sampling/family.h"
+#include "host/unwind/modules.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -26,16 +22,6 @@
 /* One of limpet's programs, and the function through which the tracepoint calls it; some kernels
  * have more. */
 #define OWN_FRAMES 2
-/* Why processors have clocks instead of threads. */
-#define MANY "threads are too many for a clock each, or descriptors too few (ulimit -n)"
-#define OFTEN                                                                                  \
-	"threads were scheduled more than 10,000 times in a second, and a clock of their own " \
-	"is set anew each time"
-
-static struct bpf_sampler *self_of(struct sampler *sampler)
-{
-	return (struct bpf_sampler *)sampler;
-}
 
 static int bpf_start(struct bpf_sampler *self, enum kernel_file file, const char *program,
 		     struct err *err)
@@ -96,72 +82,6 @@ static int bpf_load(struct bpf_sampler *self, const struct space *space, struct 
 	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
 }
 
-/* One clock for each processor serves all processes.  It starts when all others are off, so that no
- * time counts twice; closing those takes its time later. */
-static void keep_only_last_clocks(struct bpf_sampler *self)
-{
-	size_t last = self->clocks_count - 1;
-
-	for (size_t i = 0; i < last; i++)
-		thread_clocks_switch(&self->clocks[i], false);
-	thread_clocks_switch(&self->clocks[last], true);
-	for (size_t i = 0; i < last; i++)
-		thread_clocks_close(&self->clocks[i]);
-	self->clocks[0] = self->clocks[last];
-	self->clocks_count = 1;
-}
-
-static int start_clocks(struct bpf_sampler *self, pid_t pid, bool is_heir, struct err *err)
-{
-	const struct thread_clocks_options options = {
-		.pid = pid,
-		.is_per_processor = self->options.is_system_wide || self->is_switching_often,
-		.is_held = true,
-		.event = self->options.event,
-		.period_ns = SECOND_NS / self->options.hz,
-		.is_inherited = true,
-		.with_children = self->options.children,
-		.is_heir = is_heir,
-		.program = kernel_session_program(&self->session, KERNEL_SAMPLE, "sample_running"),
-		.inherited_events = kernel_session_map(&self->session, "inherited_events"),
-		.looks = &self->clock_looks,
-	};
-	int r;
-
-	if (self->clocks_count && self->clocks[0].is_per_processor)
-		return 0;
-	if (make_room(&self->clocks, self->clocks_count, &self->clocks_room, sizeof(*self->clocks)))
-		return err_set(err, -ENOMEM, "no memory for clocks");
-	r = thread_clocks_open(&self->clocks[self->clocks_count], &options, err);
-	if (r || !self->clocks[self->clocks_count++].is_per_processor)
-		return r;
-	keep_only_last_clocks(self);
-	if (!self->options.is_system_wide)
-		sampler_limit(&self->sampler,
-			      "%s: each CPU has one, which interrupts other programs too",
-			      self->is_switching_often ? OFTEN : MANY);
-	return 0;
-}
-
-static bool has_clocks(const struct bpf_sampler *self, pid_t pid)
-{
-	for (size_t i = 0; i < self->clocks_count; i++)
-		if (self->clocks[i].options.pid == pid || self->clocks[i].is_per_processor)
-			return true;
-	return !self->options.on_cpu;
-}
-
-static int seed_process(struct bpf_sampler *self, struct followed *process, struct err *err)
-{
-	const struct kernel_question question = { .pid = (uint32_t)process->pid,
-						  .is_seed = true,
-						  .is_kernel = self->options.kernel_frames };
-
-	if (process->is_unread)
-		return 0;
-	return thread_walk(&self->session, &self->tables, process->space, &question, err);
-}
-
 /* Threads that are already off the processor: their times begin now.  A descendant may end
  * meanwhile. */
 static int seed_off_cpu(struct bpf_sampler *self, struct err *err)
@@ -169,87 +89,38 @@ static int seed_off_cpu(struct bpf_sampler *self, struct err *err)
 	int r = 0;
 
 	for (size_t i = 0; !r && i < self->processes.count; i++) {
+		const struct followed *process = self->processes.items[i];
+		const struct kernel_question question = {
+			.pid = (uint32_t)process->pid,
+			.is_seed = true,
+			.is_kernel = self->options.kernel_frames,
+		};
+		bool is_root = process->pid == self->options.pid;
 		struct err ignored = { 0 };
-		bool is_root = self->processes.items[i]->pid == self->options.pid;
-		int seeded = seed_process(self, self->processes.items[i], is_root ? err : &ignored);
+		int seeded = 0;
 
+		if (!process->is_unread)
+			seeded = thread_walk(&self->session, &self->tables, process->space,
+					     &question, is_root ? err : &ignored);
 		r = is_root ? seeded : 0;
 	}
 	kernel_session_unload(&self->session, KERNEL_THREADS);
 	return r;
 }
 
-static int bpf_join(struct sampler *sampler, pid_t pid, struct err *err)
-{
-	struct bpf_sampler *self = self_of(sampler);
-	bool is_followed = followed_find(&self->processes, pid);
-	struct space *space;
-	int r = 0;
-
-	if (is_followed && has_clocks(self, pid))
-		return 0;
-	if (!is_followed)
-		r = space_open(&space, pid, err);
-	if (!is_followed && !r)
-		r = bpf_follow(self, space, err);
-	if (!r && !has_clocks(self, pid))
-		r = start_clocks(self, pid, /* is_heir */ true, err);
-	return r ? r : 1;
-}
-
-void bpf_renew_clocks(struct bpf_sampler *self, pid_t pid)
-{
-	struct err err = { 0 };
-
-	if (!self->options.on_cpu || self->stopped_ns)
-		return;
-	if (start_clocks(self, pid, /* is_heir */ true, &err) && err.code != -ESRCH)
-		sampler_limit(&self->sampler,
-			      "process %d is not seen any more: it has executed a program with "
-			      "more rights: %s",
-			      (int)pid, err.what);
-	/* Children forked meanwhile have inherited none. */
-	if (self->options.children)
-		(void)!family_join(&self->sampler, pid, bpf_join, &err);
-}
-
-/* Only time clocks tick as often for processors as for their threads. */
-static bool may_change_clocks(const struct bpf_sampler *self)
-{
-	return self->options.on_cpu && !self->options.is_system_wide &&
-	       event_is_time(self->options.event);
-}
-
-void bpf_judge_clocks(struct bpf_sampler *self)
-{
-	CLEANUP(free) pid_t *pids = calloc(self->processes.count + 1, sizeof(*pids));
-	struct err err = { 0 };
-
-	if (!pids || !may_change_clocks(self) || self->is_switching_often || !self->clocks_count ||
-	    self->clocks[0].is_per_processor)
-		return;
-	for (size_t i = 0; i < self->processes.count; i++)
-		pids[i] = self->processes.items[i]->pid;
-	if (switch_rate_look(&self->switch_rate, pids, self->processes.count) <= SWITCH_RATE_HIGH)
-		return;
-	self->is_switching_often = true;
-	if (start_clocks(self, self->options.pid, /* is_heir */ false, &err))
-		self->is_switching_often = false;
-}
-
 static int start_all(struct bpf_sampler *self, struct err *err)
 {
 	int r = 0;
 
-	if (!self->options
-		     .is_system_wide) /* else a new process is unknown until its first sample */
+	/* System-wide, a new process is unknown until its first sample. */
+	if (!self->options.is_system_wide)
 		r = bpf_start(self, KERNEL_SAMPLE, "process_forked", err);
 	if (!r)
 		r = bpf_start(self, KERNEL_SAMPLE, "process_executed", err);
 	if (!r)
 		r = bpf_start(self, KERNEL_SAMPLE, "process_ended", err);
 	if (!r && self->options.on_cpu)
-		r = start_clocks(self, self->options.pid, /* is_heir */ false, err);
+		r = bpf_start_clocks(self, self->options.pid, /* is_heir */ false, err);
 	if (!r)
 		r = family_join_all(&self->sampler, &self->options, bpf_join, err);
 	if (r || !self->options.off_cpu)
@@ -270,20 +141,12 @@ static int load_and_follow(struct bpf_sampler *self, struct err *err)
 	r = space_open(&space, self->options.pid, err);
 	if (r)
 		return r;
-	java_code_look(&self->first_java, space);
+	generated_code_read(&self->first_code, space);
 	r = bpf_load(self, space, err);
 	if (!r)
 		return bpf_follow(self, space, err);
 	space_close(space);
 	return r;
-}
-
-/* Called before and after slow steps. */
-static void measure_switches(struct bpf_sampler *self)
-{
-	if (may_change_clocks(self))
-		self->is_switching_often = switch_rate_look(&self->switch_rate, &self->options.pid,
-							    1) > SWITCH_RATE_HIGH;
 }
 
 static int open_all(struct bpf_sampler *self, struct err *err)
@@ -295,11 +158,16 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 		return r;
 	descriptors_raise_limit();
 	clock_room_begin(&room, self->options.pid);
-	measure_switches(self);
+	bpf_measure_switches(self);
 	r = load_and_follow(self, err);
 	clock_room_await(&room);
-	measure_switches(self);
-	system_begin(self);
+	bpf_measure_switches(self);
+	if (self->options.is_system_wide) {
+		self->system.begun_ns = now_ns();
+		self->tables.ranges_max = SYSTEM_RANGES_MAX;
+		self->sampler.is_prompt = true;
+		modules_bound(SYSTEM_FILES_MAX, SYSTEM_TABLE_BYTES_MAX, SYSTEM_DESCRIPTORS_MAX);
+	}
 	if (!r)
 		r = start_all(self, err);
 	clock_room_done(&room);
@@ -309,7 +177,7 @@ static int open_all(struct bpf_sampler *self, struct err *err)
 /* After this nothing is written into the ring: draining is no longer urgent. */
 static void bpf_stop(struct sampler *sampler)
 {
-	struct bpf_sampler *self = self_of(sampler);
+	struct bpf_sampler *self = (struct bpf_sampler *)sampler;
 
 	priority_restore(&self->priority);
 	while (self->clocks_count)
@@ -322,7 +190,7 @@ static void bpf_stop(struct sampler *sampler)
 
 static void bpf_close(struct sampler *sampler)
 {
-	struct bpf_sampler *self = self_of(sampler);
+	struct bpf_sampler *self = (struct bpf_sampler *)sampler;
 
 	if (!self)
 		return;
@@ -335,7 +203,7 @@ static void bpf_close(struct sampler *sampler)
 	free(self->clocks);
 	switch_rate_done(&self->switch_rate);
 	interpreter_stacks_done(&self->interpreter_stacks);
-	java_code_done(&self->first_java);
+	generated_code_done(&self->first_code);
 	free(self);
 }
 
@@ -382,13 +250,14 @@ static int bpf_consume(struct bpf_sampler *self)
 static int bpf_drain(struct sampler *sampler, const struct sampler_listener *listener,
 		     struct err *err)
 {
-	struct bpf_sampler *self = self_of(sampler);
-	bool has_records;
+	struct bpf_sampler *self = (struct bpf_sampler *)sampler;
+	uint64_t now;
+	bool has_records, is_due;
 	int r;
 
 	self->listener = listener;
 	if (throttle_adjust(&self->throttle))
-		kernel_tables_thin(&self->tables, self->throttle.every);
+		kernel_tables_keep_every(&self->tables, self->throttle.every);
 	self->turn_ends_ns = now_ns() + TURN_NS;
 	r = bpf_consume(self);
 	has_records = r == -EAGAIN; /* the time slice was over */
@@ -396,7 +265,14 @@ static int bpf_drain(struct sampler *sampler, const struct sampler_listener *lis
 		self->is_flushed = true;
 		bpf_flush_off_cpu(self);
 	} else if (!self->stopped_ns) {
-		bpf_look_around(self, now_ns(), has_records);
+		now = now_ns();
+		/* Pending records may be of processes that have ended. */
+		is_due = now >= self->next_check_ns && !has_records;
+		bpf_check_processes(self, now, is_due);
+		if (is_due) {
+			bpf_judge_clocks(self);
+			self->next_check_ns = now + BPF_CHECK_NS;
+		}
 	}
 	self->listener = NULL;
 	if (r < 0 && !has_records)

@@ -3,13 +3,14 @@
  * into the room that is not in use.  Programs that use the old room are done with it long before it
  * is written again.
  */
-#include "host/sampling/bpf/kernel_made.h"
+#include "host/sampling/bpf/kernel_tables.h"
 
 #include "host/core/room.h"
 
+/* That of a process, or a free one for it; NULL: no memory. */
 static struct kernel_made *made_of(struct kernel_tables *tables, pid_t pid, size_t number)
 {
-	struct kernel_made *nobodys = NULL;
+	struct kernel_made *free_one = NULL;
 
 	for (size_t i = 0; i < tables->made_count; i++) {
 		struct kernel_made *made = &tables->made[i];
@@ -17,25 +18,19 @@ static struct kernel_made *made_of(struct kernel_tables *tables, pid_t pid, size
 		if (made->pid == pid && made->number == number)
 			return made;
 		if (!made->pid)
-			nobodys = made;
+			free_one = made;
 	}
-	if (!nobodys &&
-	    make_room(&tables->made, tables->made_count, &tables->made_room, sizeof(*nobodys)))
+	if (!free_one &&
+	    make_room(&tables->made, tables->made_count, &tables->made_room, sizeof(*free_one)))
 		return NULL;
-	if (!nobodys) {
-		nobodys = &tables->made[tables->made_count++];
-		*nobodys = (struct kernel_made){ 0 };
+	if (!free_one) {
+		free_one = &tables->made[tables->made_count++];
+		*free_one = (struct kernel_made){ 0 };
 	}
-	nobodys->pid = pid;
-	nobodys->number = number;
-	nobodys->generation = 0;
-	return nobodys;
-}
-
-static bool table_fits(const struct kernel_room *room, const struct unwind_table *table)
-{
-	return room->row_count >= table->row_count && room->page_count >= table->page_count &&
-	       room->special_count >= table->special_count;
+	free_one->pid = pid;
+	free_one->number = number;
+	free_one->generation = 0;
+	return free_one;
 }
 
 /* Room for half as much again, or exactly enough where there is no more. */
@@ -51,13 +46,16 @@ static bool find_room(struct kernel_tables *tables, const struct unwind_table *t
 		.special_count = table->special_count + table->special_count / 2 + 16,
 	};
 
-	return table_fits(room, table) || kernel_tables_reserve(tables, &ample, room) ||
-	       kernel_tables_reserve(tables, &exact, room);
+	if (room->row_count >= table->row_count && room->page_count >= table->page_count &&
+	    room->special_count >= table->special_count)
+		return true;
+	return kernel_room_reserve(tables, &ample, room) ||
+	       kernel_room_reserve(tables, &exact, room);
 }
 
 /* A table without room is counted and left out; the old one is outdated. */
-static struct kernel_module kernel_made_place(struct kernel_tables *tables,
-					      const struct space *space, size_t number)
+static struct kernel_module made_write(struct kernel_tables *tables, const struct space *space,
+				       size_t number)
 {
 	struct kernel_made *made = made_of(tables, space->pid, number);
 	const struct unwind_table *table = space->made[number].table;
@@ -66,16 +64,16 @@ static struct kernel_module kernel_made_place(struct kernel_tables *tables,
 	if (!made)
 		return (struct kernel_module){ .is_left_out = true };
 	if (made->generation == space->made_generation)
-		return made->place;
-	was_left_out = made->place.is_left_out;
+		return made->module;
+	was_left_out = made->module.is_left_out;
 	made->turn = !made->turn;
 	if (find_room(tables, table, &made->rooms[made->turn]))
-		made->place = kernel_tables_fill(tables, &made->rooms[made->turn], table);
+		made->module = kernel_room_fill(tables, &made->rooms[made->turn], table);
 	else
-		made->place = (struct kernel_module){ .is_left_out = true };
-	tables->left_out += made->place.is_left_out && !was_left_out;
+		made->module = (struct kernel_module){ .is_left_out = true };
+	tables->left_out += made->module.is_left_out && !was_left_out;
 	made->generation = space->made_generation;
-	return made->place;
+	return made->module;
 }
 
 static struct kernel_range piece_of(const struct kernel_range *whole, uint64_t start, uint64_t end)
@@ -85,21 +83,6 @@ static struct kernel_range piece_of(const struct kernel_range *whole, uint64_t s
 	piece.start = start;
 	piece.end = end;
 	return piece;
-}
-
-static struct kernel_range made_piece(struct kernel_tables *tables, const struct space *space,
-				      size_t number, const struct kernel_range *whole)
-{
-	const struct made_code *code = &space->made[number];
-	struct kernel_module at = kernel_made_place(tables, space, number);
-
-	return (struct kernel_range){ .start = MAX(whole->start, code->start),
-				      .end = MIN(whole->end, code->end),
-				      .base = code->table->first,
-				      .page = at.page,
-				      .page_count = at.page_count,
-				      .special = at.special,
-				      .is_made = 1 };
 }
 
 size_t kernel_made_split(struct kernel_tables *tables, const struct space *space,
@@ -114,13 +97,21 @@ size_t kernel_made_split(struct kernel_tables *tables, const struct space *space
 		return 1;
 	for (size_t i = 0; i < space->made_count && count + 2 < KERNEL_PIECES_MAX; i++) {
 		const struct made_code *code = &space->made[i];
+		struct kernel_module module;
 
 		if (code->end <= at || code->start >= whole.end)
 			continue;
 		if (code->start > at)
 			pieces[count++] = piece_of(&whole, at, code->start);
-		pieces[count++] = made_piece(tables, space, i, &whole);
+		module = made_write(tables, space, i);
 		at = MIN(whole.end, code->end);
+		pieces[count++] = (struct kernel_range){ .start = MAX(whole.start, code->start),
+							 .end = at,
+							 .base = code->table->first,
+							 .page = module.page,
+							 .page_count = module.page_count,
+							 .special = module.special,
+							 .is_made = 1 };
 	}
 	if (at < whole.end)
 		pieces[count++] = piece_of(&whole, at, whole.end);

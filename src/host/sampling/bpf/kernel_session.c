@@ -5,7 +5,6 @@
 
 #include "shared/arch/elf.h"
 
-#include "host/core/cleanup.h"
 #include "host/process/rights/rights.h"
 
 #include <bpf/bpf.h>
@@ -14,6 +13,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 /* The inode number that the first namespace of pids has on every Linux. */
 #define FIRST_PID_SPACE 0xeffffffcu
@@ -32,8 +32,8 @@ static const struct {
 	[KERNEL_SWITCH] = { "limpet_switch", kernel_object_sched_switch,
 			    kernel_object_sched_switch_end },
 	[KERNEL_THREADS] = { "limpet_threads", kernel_object_threads, kernel_object_threads_end },
-	[KERNEL_PLACE] = { "limpet_place", kernel_object_pid_namespace,
-			   kernel_object_pid_namespace_end },
+	[KERNEL_NAMESPACE] = { "limpet_namespace", kernel_object_pid_namespace,
+			       kernel_object_pid_namespace_end },
 	[KERNEL_SYSCALLS] = { "limpet_syscalls", kernel_object_syscalls,
 			      kernel_object_syscalls_end },
 };
@@ -60,13 +60,13 @@ static int keep_complaint(enum libbpf_print_level level, const char *format, va_
 	return 0;
 }
 
-static void kernel_session_listen(void)
+static void keep_complaints(void)
 {
 	complaint[0] = 0;
 	libbpf_set_print(keep_complaint);
 }
 
-static int kernel_session_complain(struct err *err, int code, const char *doing)
+static int session_error(struct err *err, int code, const char *doing)
 {
 	err_set(err, code, "%s: %s", doing, strerror(-code));
 	if (complaint[0])
@@ -85,14 +85,6 @@ static bool is_locked_down(void)
 		text[0] = 0;
 	fclose(file);
 	return strstr(text, "[confidentiality]");
-}
-
-static int refuse_rights(struct err *err)
-{
-	err_set(err, -EPERM, "BPF programs may not be loaded");
-	err_why(err, "the capabilities CAP_BPF and CAP_PERFMON are missing");
-	err_fix(err, "%s", rights_fix());
-	return err_exit(err, EXIT_NOT_PERMITTED);
 }
 
 /* The purpose and the type of kernel programs. */
@@ -118,31 +110,29 @@ static int refuse_kernel(struct err *err, const struct kernel_use *use, const ch
 	return err_fix(err, "%s", fix);
 }
 
-/* libbpf takes a refused call for an old kernel: this asks the kernel directly.  No descriptor has
- * this number. */
-static bool is_call_refused(void)
-{
-	struct bpf_prog_info info;
-	__u32 size = sizeof(info);
-	int r = bpf_obj_get_info_by_fd(-1, &info, &size);
-
-	return r == -EPERM || r == -ENOSYS;
-}
-
 /* Checks the rights, and the features that every program of limpet needs. */
 static int probe_use(const struct kernel_use *use, struct err *err)
 {
+	struct bpf_prog_info info;
+	__u32 size = sizeof(info);
 	struct rights rights;
 	char missing[64];
-	int r;
+	int r, refused;
 
 	rights_read(&rights);
 	if (!rights_have(&rights, CAPABILITY_SYS_ADMIN) &&
-	    !(rights_have(&rights, CAPABILITY_BPF) && rights_have(&rights, CAPABILITY_PERFMON)))
-		return refuse_rights(err);
-	kernel_session_listen();
+	    !(rights_have(&rights, CAPABILITY_BPF) && rights_have(&rights, CAPABILITY_PERFMON))) {
+		err_set(err, -EPERM, "BPF programs may not be loaded");
+		err_why(err, "the capabilities CAP_BPF and CAP_PERFMON are missing");
+		err_fix(err, "%s", rights_fix());
+		return err_exit(err, EXIT_NOT_PERMITTED);
+	}
+	keep_complaints();
 	r = libbpf_probe_bpf_prog_type(use->type, NULL);
-	if (!r && is_call_refused())
+	/* libbpf takes a refused call for an old kernel: this queries the kernel directly.  No
+	 * descriptor has this number. */
+	refused = r ? 0 : bpf_obj_get_info_by_fd(-1, &info, &size);
+	if (refused == -EPERM || refused == -ENOSYS)
 		r = -EPERM;
 	if (r < 0 || (!r && is_locked_down())) {
 		err_set(err, r < 0 ? r : -EPERM, "BPF programs are refused here");
@@ -192,7 +182,7 @@ int kernel_session_probe_syscalls(struct err *err)
 
 /* A program must find limpet's pid namespace only where its numbers differ from the machine's
  * own. */
-static int find_place(struct kernel_session *session, struct err *err)
+static int find_namespace(struct kernel_session *session, struct err *err)
 {
 	struct kernel_counts counts;
 	struct stat status;
@@ -201,16 +191,16 @@ static int find_place(struct kernel_session *session, struct err *err)
 
 	if (stat("/proc/self/ns/pid", &status) || status.st_ino == FIRST_PID_SPACE)
 		return 0;
-	r = kernel_session_load(session, KERNEL_PLACE, err);
+	r = kernel_session_load(session, KERNEL_NAMESPACE, err);
 	if (r)
 		return r;
-	program = kernel_session_program(session, KERNEL_PLACE, "host_place");
+	program = kernel_session_program(session, KERNEL_NAMESPACE, "host_namespace");
 	r = bpf_prog_test_run_opts(program, NULL);
 	if (!r)
 		r = bpf_map_lookup_elem(kernel_session_map(session, "counts"), &zero, &counts);
-	kernel_session_unload(session, KERNEL_PLACE);
+	kernel_session_unload(session, KERNEL_NAMESPACE);
 	if (r)
-		return kernel_session_complain(err, r, "finding our own namespace of pids");
+		return session_error(err, r, "finding our own namespace of pids");
 	session->settings.level = (uint32_t)counts.level;
 	session->settings.pid_space = (uint32_t)counts.pid_space;
 	return 0;
@@ -221,7 +211,7 @@ int kernel_session_init(struct kernel_session *ret, const struct kernel_settings
 {
 	*ret = (struct kernel_session){ .settings = *settings, .sizes = *sizes };
 	ret->settings.address_mask = ARCH_ADDRESS_MASK;
-	return find_place(ret, err);
+	return find_namespace(ret, err);
 }
 
 void kernel_session_unload(struct kernel_session *session, enum kernel_file file)
@@ -254,26 +244,23 @@ static uint32_t size_of_map(const struct kernel_sizes *sizes, const char *name)
 	return 0;
 }
 
-/* Maps with a dot in their name hold a file's own data. */
-static int prepare_map(const struct kernel_session *session, struct bpf_map *map)
-{
-	const char *name = bpf_map__name(map);
-	uint32_t entries = size_of_map(&session->sizes, name);
-	int shared = strchr(name, '.') ? -1 : kernel_session_map(session, name);
-
-	if (shared >= 0)
-		return bpf_map__reuse_fd(map, shared);
-	return entries ? bpf_map__set_max_entries(map, entries) : 0;
-}
-
-static int kernel_session_prepare(const struct kernel_session *session, struct bpf_object *object)
+/* Sets the sizes of maps, and shares those of earlier files; maps with a dot in their name hold a
+ * file's own data. */
+static int prepare_maps(const struct kernel_session *session, struct bpf_object *object)
 {
 	struct bpf_map *map;
-	int r;
+	int r = 0;
 
 	bpf_object__for_each_map(map, object)
 	{
-		r = prepare_map(session, map);
+		const char *name = bpf_map__name(map);
+		uint32_t entries = size_of_map(&session->sizes, name);
+		int shared = strchr(name, '.') ? -1 : kernel_session_map(session, name);
+
+		if (shared >= 0)
+			r = bpf_map__reuse_fd(map, shared);
+		else if (entries)
+			r = bpf_map__set_max_entries(map, entries);
 		if (r)
 			return r;
 	}
@@ -289,19 +276,19 @@ int kernel_session_load(struct kernel_session *session, enum kernel_file file, s
 	struct bpf_object *object;
 	int r;
 
-	kernel_session_listen();
+	keep_complaints();
 	object = bpf_object__open_mem(files[file].bytes,
 				      (size_t)(files[file].end - files[file].bytes), &options);
 	if (!object)
-		return kernel_session_complain(err, -errno, "opening kernel programs");
-	r = kernel_session_prepare(session, object);
+		return session_error(err, -errno, "opening kernel programs");
+	r = prepare_maps(session, object);
 	if (!r)
 		r = bpf_object__load(object);
 	if (r) {
 		bpf_object__close(object);
 		/* Most refusals by the kernel: another sampler may work. */
-		return kernel_session_complain(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
-					       "loading kernel programs");
+		return session_error(err, r == -EPERM || r == -ENOMEM ? r : -EOPNOTSUPP,
+				     "loading kernel programs");
 	}
 	session->files[file] = object;
 	return 0;
@@ -336,11 +323,10 @@ int kernel_session_start(const struct kernel_session *session, enum kernel_file 
 	struct bpf_program *program = bpf_object__find_program_by_name(session->files[file], name);
 	struct bpf_link *link;
 
-	kernel_session_listen();
+	keep_complaints();
 	link = program ? bpf_program__attach(program) : NULL;
 	if (!link)
-		return kernel_session_complain(err, program ? -errno : -ENOENT,
-					       "starting kernel programs");
+		return session_error(err, program ? -errno : -ENOENT, "starting kernel programs");
 	*ret = link;
 	return 0;
 }

@@ -10,11 +10,11 @@
 #include <bpf/libbpf.h>
 
 enum kernel_file {
-	KERNEL_SAMPLE,   /* a stack at each tick of the clock; fork, exec, exit */
-	KERNEL_SWITCH,   /* a stack when a thread leaves the processor, the time when it returns */
-	KERNEL_THREADS,  /* a stack of each existing thread */
-	KERNEL_PLACE,    /* limpet's own pid namespace */
-	KERNEL_SYSCALLS, /* system calls: entry and return */
+	KERNEL_SAMPLE,    /* a stack at each tick of the clock; fork, exec, exit */
+	KERNEL_SWITCH,    /* a stack when a thread leaves the processor, the time when it returns */
+	KERNEL_THREADS,   /* a stack of each existing thread */
+	KERNEL_NAMESPACE, /* limpet's own pid namespace */
+	KERNEL_SYSCALLS,  /* system calls: entry and return */
 	KERNEL_FILES,
 };
 

@@ -14,9 +14,9 @@ struct kernel_array {
 	size_t stride, used, capacity, bytes;
 };
 
-/* The location of a module's table; by the module's number. */
+/* Where a module's table is; by the module's number. */
 struct kernel_module {
-	bool is_placed, is_left_out;
+	bool is_written, is_left_out;
 	uint32_t page, page_count, special;
 };
 
@@ -25,7 +25,7 @@ struct kernel_room {
 	uint32_t row, row_count, page, page_count, special, special_count;
 };
 
-/* The location of the table of a process's generated code.  It changes: two rooms are written in
+/* Where the table of a process's generated code is.  It changes: two rooms are written in
  * turns, one of which is read. */
 struct kernel_made {
 	pid_t pid; /* 0: free */
@@ -33,7 +33,7 @@ struct kernel_made {
 	unsigned generation; /* of the space; 0: nothing written yet */
 	unsigned turn;
 	struct kernel_room rooms[2];
-	struct kernel_module place;
+	struct kernel_module module;
 };
 
 /* The ranges of a process. */
@@ -64,12 +64,29 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 /* Room for the mappings of all processes of this machine: a 128th of its memory. */
 void kernel_tables_measure_system(struct kernel_sizes *ret);
 
-/* For kernel_made.c: reserves room for a table; writes a table into it.  false: not enough room. */
-bool kernel_tables_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
-			   struct kernel_room *ret);
-struct kernel_module kernel_tables_fill(struct kernel_tables *tables,
-					const struct kernel_room *room,
-					const struct unwind_table *table);
+/* For kernel_tables.c and kernel_made.c: maps an array; reserves room for a table, false: not
+ * enough; writes a table into it. */
+int kernel_array_map(struct kernel_array *ret, const struct kernel_session *session,
+		     const char *name, size_t size, uint32_t capacity) MUST_CHECK;
+void kernel_array_unmap(struct kernel_array *array);
+static inline void *kernel_array_at(const struct kernel_array *array, size_t index)
+{
+	return array->memory + index * array->stride;
+}
+bool kernel_room_reserve(struct kernel_tables *tables, const struct kernel_room *wanted,
+			 struct kernel_room *ret);
+struct kernel_module kernel_room_fill(struct kernel_tables *tables, const struct kernel_room *room,
+				      const struct unwind_table *table);
+
+#define KERNEL_PIECES_MAX 17u /* of one mapping: generated code and the gaps */
+
+/* Splits a mapping where generated code begins and ends: pieces[0] is all of it.  Returns their
+ * number. */
+size_t kernel_made_split(struct kernel_tables *tables, const struct space *space,
+			 const struct space_range *range,
+			 struct kernel_range pieces[KERNEL_PIECES_MAX]);
+/* The process has ended: frees its room for others. */
+void kernel_made_forget(struct kernel_tables *tables, pid_t pid);
 
 /* After the first file is loaded. */
 int kernel_tables_init(struct kernel_tables *ret, const struct kernel_session *session,
@@ -86,4 +103,4 @@ void kernel_tables_forget(struct kernel_tables *tables, pid_t pid);
 /* Nothing of this process is known: its stacks are not to be sent for walking in user space. */
 void kernel_tables_mute(const struct kernel_tables *tables, pid_t pid);
 /* From now on one in `every` ticks of a clock is a sample. */
-void kernel_tables_thin(struct kernel_tables *tables, uint32_t every);
+void kernel_tables_keep_every(struct kernel_tables *tables, uint32_t every);

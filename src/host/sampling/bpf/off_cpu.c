@@ -1,74 +1,96 @@
 /*
- * Joins the begin and the end of a time off the processor.
+ * Joins the begin and the end of a time off the processor; finds the scheduler's address.
  */
 #include "host/sampling/bpf/off_cpu.h"
 
+#include "host/core/room.h"
+#include "host/core/sorted.h"
+#include "host/symbols/kernel_symbols.h"
+
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <search.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-struct off_cpu {
-	uint32_t tid;
-	bool is_away;
-	struct sample *left;
-	size_t capacity;
-};
-
-static int off_cpu_compare(const void *a, const void *b)
+/* Compilers add a suffix to the name of a variant of a function; those called cold are parts in
+ * another location. */
+static bool is_scheduler(const char *name)
 {
-	const struct off_cpu *left = a, *right = b;
+	size_t length = strlen("__schedule");
 
-	return left->tid < right->tid ? -1 : left->tid > right->tid;
+	return !strncmp(name, "__schedule", length) && (!name[length] || name[length] == '.') &&
+	       !strstr(name, ".cold");
 }
 
-static struct off_cpu *off_cpu_find(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
+bool scheduler_find(struct scheduler *ret, const char *path)
 {
-	struct off_cpu key = { .tid = tid },
-		       **found = tfind(&key, &off_cpu_threads->tree, off_cpu_compare);
+	FILE *file = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0;
+	ssize_t length;
 
-	return found ? *found : NULL;
+	*ret = (struct scheduler){ 0 };
+	/* The function ends where the next one begins: the kernel's own symbols are sorted. */
+	while (file && !ret->end && (length = getline(&line, &room, file)) > 0) {
+		struct symbol symbol;
+
+		line[length - 1] = 0;
+		if (!kallsyms_line(line, &symbol))
+			continue;
+		if (ret->start && symbol.address > ret->start)
+			ret->end = symbol.address;
+		else if (!ret->start && is_scheduler(symbol.name))
+			ret->start = symbol.address;
+	}
+	free(line);
+	if (file)
+		fclose(file);
+	return ret->end != 0;
 }
 
-static struct off_cpu *find_or_make(struct off_cpu_threads *off_cpu_threads, uint32_t tid)
+/* Frames are return addresses: one may be just behind the last instruction. */
+void scheduler_cut(const struct scheduler *scheduler, struct sample *sample)
 {
-	struct off_cpu *off_cpu = off_cpu_find(off_cpu_threads, tid);
+	size_t inner = 0, count;
 
-	if (off_cpu)
-		return off_cpu;
-	off_cpu = calloc(1, sizeof(*off_cpu));
-	if (!off_cpu)
-		return NULL;
-	off_cpu->tid = tid;
-	if (tsearch(off_cpu, &off_cpu_threads->tree, off_cpu_compare))
-		return off_cpu;
-	free(off_cpu);
-	return NULL;
+	while (inner < sample->kernel_count && (sample->frames[inner] <= scheduler->start ||
+						sample->frames[inner] > scheduler->end))
+		inner++;
+	if (inner == sample->kernel_count)
+		return;
+	count = (size_t)sample->kernel_count + sample->user_count - inner;
+	memmove(sample->frames, sample->frames + inner, count * sizeof(*sample->frames));
+	sample->kernel_count = (uint16_t)(sample->kernel_count - inner);
 }
 
-static size_t size_of(const struct sample *sample)
+static uint64_t tid_at(const void *items, size_t index)
 {
-	return sizeof(*sample) + ((size_t)sample->kernel_count + sample->user_count) * 8;
+	return ((const struct off_cpu *)items)[index].tid;
 }
 
-int off_cpu_threads_begin(struct off_cpu_threads *off_cpu_threads, const struct sample *left)
+int off_cpu_threads_begin(struct off_cpu_threads *threads, const struct sample *left)
 {
-	struct off_cpu *off_cpu = find_or_make(off_cpu_threads, left->tid);
-	size_t size = size_of(left);
+	size_t size = sizeof(*left) + ((size_t)left->kernel_count + left->user_count) * 8, index;
+	struct off_cpu *off_cpu;
+	struct sample *larger;
 
-	if (!off_cpu)
-		return -ENOMEM;
+	if (!find_sorted(threads->items, threads->count, left->tid, tid_at, &index)) {
+		if (insert_room(&threads->items, &threads->count, &threads->room, sizeof(*off_cpu),
+				index))
+			return -ENOMEM;
+		threads->items[index] = (struct off_cpu){ .tid = left->tid };
+	}
+	off_cpu = &threads->items[index];
 	if (size > off_cpu->capacity) {
-		struct sample *larger = realloc(off_cpu->left, size);
-
+		larger = realloc(off_cpu->left, size);
 		if (!larger)
 			return -ENOMEM;
 		off_cpu->left = larger;
 		off_cpu->capacity = size;
 	}
 	memcpy(off_cpu->left, left, size);
-	scheduler_cut(&off_cpu_threads->scheduler, off_cpu->left);
+	scheduler_cut(&threads->scheduler, off_cpu->left);
 	off_cpu->is_away = true;
 	return 0;
 }
@@ -93,16 +115,17 @@ static void visit_times(struct sample *sample, const struct kernel_return *times
 }
 
 /* A record whose stack was lost still yields the times. */
-void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
+void off_cpu_threads_end(struct off_cpu_threads *threads, const struct sample *came,
 			 off_cpu_visitor *visit, void *context)
 {
-	struct off_cpu *off_cpu = off_cpu_find(off_cpu_threads, came->tid);
 	struct sample bare = *came, *sample = &bare;
 	struct kernel_return times = { came->frames[0], came->frames[1] };
+	size_t index;
 
-	if (off_cpu && off_cpu->is_away) {
-		sample = off_cpu->left;
-		off_cpu->is_away = false;
+	if (find_sorted(threads->items, threads->count, came->tid, tid_at, &index) &&
+	    threads->items[index].is_away) {
+		sample = threads->items[index].left;
+		threads->items[index].is_away = false;
 	} else {
 		bare.user_count = 0;
 		bare.end = STACK_NO_USER;
@@ -112,63 +135,45 @@ void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct s
 	visit_times(sample, &times, came->time_ns, visit, context);
 }
 
-struct flush {
-	int map;
-	uint64_t now_ns;
-	off_cpu_visitor *visit;
-	void *context;
-};
-
 /* No return was recorded: the thread may have been woken, and have waited for a processor since. */
-static struct kernel_return times_until(const struct flush *flush, const struct off_cpu *off_cpu)
+static struct kernel_return times_until(const struct off_cpu *off_cpu, int map, uint64_t now_ns)
 {
 	struct kernel_off_cpu known = { .since_ns = off_cpu->left->time_ns,
 					.is_blocked = off_cpu->left->state != 'R' };
 	struct kernel_return times;
 	uint64_t end_ns;
 
-	bpf_map_lookup_elem(flush->map, &off_cpu->tid, &known);
+	bpf_map_lookup_elem(map, &off_cpu->tid, &known);
 	if (!known.since_ns)
 		return (struct kernel_return){ 0, 0 };
-	end_ns = known.woken_ns ? known.woken_ns : flush->now_ns;
+	end_ns = known.woken_ns ? known.woken_ns : now_ns;
 	times.blocked_ns = known.is_blocked ? end_ns - MIN(end_ns, known.since_ns) : 0;
-	times.runnable_ns = flush->now_ns - MIN(flush->now_ns, known.since_ns + times.blocked_ns);
+	times.runnable_ns = now_ns - MIN(now_ns, known.since_ns + times.blocked_ns);
 	times.blocked_ns += known.more_blocked_ns;
 	times.runnable_ns += known.more_runnable_ns;
 	return times;
 }
 
-static void flush_one(const void *node, VISIT order, void *closure)
-{
-	struct off_cpu *off_cpu = *(struct off_cpu *const *)node;
-	const struct flush *flush = closure;
-	struct kernel_return times;
-
-	if ((order != postorder && order != leaf) || !off_cpu->is_away)
-		return;
-	off_cpu->is_away = false;
-	times = times_until(flush, off_cpu);
-	visit_times(off_cpu->left, &times, flush->now_ns, flush->visit, flush->context);
-}
-
-void off_cpu_threads_flush(struct off_cpu_threads *off_cpu_threads, int map, uint64_t now_ns,
+void off_cpu_threads_flush(struct off_cpu_threads *threads, int map, uint64_t now_ns,
 			   off_cpu_visitor *visit, void *context)
 {
-	struct flush flush = { map, now_ns, visit, context };
+	for (size_t i = 0; i < threads->count; i++) {
+		struct off_cpu *off_cpu = &threads->items[i];
+		struct kernel_return times;
 
-	twalk_r(off_cpu_threads->tree, flush_one, &flush);
+		if (!off_cpu->is_away)
+			continue;
+		off_cpu->is_away = false;
+		times = times_until(off_cpu, map, now_ns);
+		visit_times(off_cpu->left, &times, now_ns, visit, context);
+	}
 }
 
-static void off_cpu_free(void *item)
+void off_cpu_threads_done(struct off_cpu_threads *threads)
 {
-	struct off_cpu *off_cpu = item;
-
-	free(off_cpu->left);
-	free(off_cpu);
-}
-
-void off_cpu_threads_done(struct off_cpu_threads *off_cpu_threads)
-{
-	tdestroy(off_cpu_threads->tree, off_cpu_free);
-	off_cpu_threads->tree = NULL;
+	for (size_t i = 0; i < threads->count; i++)
+		free(threads->items[i].left);
+	free(threads->items);
+	threads->items = NULL;
+	threads->count = threads->room = 0;
 }

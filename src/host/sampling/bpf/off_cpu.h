@@ -4,32 +4,50 @@
  */
 #pragma once
 
-#include "host/sampling/bpf/scheduler.h"
 #include "shared/base/macros.h"
 #include "shared/wire/kernel.h"
 
 #include <stdbool.h>
-#include <stddef.h>
+
+/* The code of the kernel's __schedule(), in which a thread leaves the processor: frames further in
+ * on its kernel stack belong to the tracing that read the stack, not to the thread.  Both 0 while
+ * it is not known. */
+struct scheduler {
+	uint64_t start, end;
+};
+
+/* Finds it in a file like /proc/kallsyms.  False: the kernel hides its addresses. */
+bool scheduler_find(struct scheduler *ret, const char *path);
+
+/* Removes the kernel frames of a sample that are further in than the scheduler. */
+void scheduler_cut(const struct scheduler *scheduler, struct sample *sample);
+
+struct off_cpu {
+	uint32_t tid;
+	bool is_away;
+	struct sample *left;
+	size_t capacity;
+};
 
 struct off_cpu_threads {
-	void *tree; /* of struct off_cpu, by tid */
+	struct off_cpu *items; /* ascending tids */
+	size_t count, room;
 	struct scheduler scheduler;
 };
 
 typedef void off_cpu_visitor(const struct sample *sample, void *context);
 
 /* KERNEL_EVENT_LEFT: it is off the processor from now on.  -ENOMEM. */
-int off_cpu_threads_begin(struct off_cpu_threads *off_cpu_threads,
-			  const struct sample *left) MUST_CHECK;
+int off_cpu_threads_begin(struct off_cpu_threads *threads, const struct sample *left) MUST_CHECK;
 
 /* KERNEL_EVENT_CAME: emits a sample of the time it was blocked, and one of the time it waited for a
  * processor. */
-void off_cpu_threads_end(struct off_cpu_threads *off_cpu_threads, const struct sample *came,
+void off_cpu_threads_end(struct off_cpu_threads *threads, const struct sample *came,
 			 off_cpu_visitor *visit, void *context);
 
 /* Emits samples up to now of threads still off the processor.  map: the kernel programs' entries of
  * these. */
-void off_cpu_threads_flush(struct off_cpu_threads *off_cpu_threads, int map, uint64_t now_ns,
+void off_cpu_threads_flush(struct off_cpu_threads *threads, int map, uint64_t now_ns,
 			   off_cpu_visitor *visit, void *context);
 
-void off_cpu_threads_done(struct off_cpu_threads *off_cpu_threads);
+void off_cpu_threads_done(struct off_cpu_threads *threads);

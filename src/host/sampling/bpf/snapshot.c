@@ -8,12 +8,11 @@
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/sampling/bpf/kernel_tables.h"
-#include "host/sampling/bpf/raw_stack.h"
-#include "host/sampling/bpf/stack_rest.h"
+#include "host/sampling/bpf/sent_stack.h"
 #include "host/sampling/bpf/thread_clocks.h"
 #include "host/sampling/bpf/thread_walk.h"
+#include "host/sampling/generated_code.h"
 #include "host/sampling/interpreter_stacks.h"
-#include "host/sampling/java_code.h"
 #include "host/sampling/priority.h"
 
 #include <errno.h>
@@ -37,7 +36,7 @@ struct taking {
 	struct kernel_tables tables;
 	struct ring_buffer *ring;
 	struct interpreter *interpreter; /* NULL: none is known */
-	struct java_code java;
+	struct generated_code generated;
 	struct interpreter_stacks interpreter_stacks;
 	union whole_sample walked; /* a record whose stack was walked in user space */
 	int failure;
@@ -58,56 +57,27 @@ static bool is_caught(const struct sample *sample)
 	return sample->end != STACK_NO_USER || sample->kind != SAMPLE_RUNNING;
 }
 
+/* Of two samples of a thread, the one that was caught stays. */
 static int snapshot_keep(struct snapshot *snapshot, struct sample *sample)
 {
-	size_t index = count_below(snapshot->samples, snapshot->count, sample->tid, tid_at);
-	int r;
+	size_t index;
+	int r = 0;
 
-	if (index < snapshot->count && snapshot->samples[index]->tid == sample->tid) {
-		struct sample **known = &snapshot->samples[index],
-			      *worse = is_caught(*known) ? sample : *known;
-
-		*known = worse == sample ? *known : sample;
-		free(worse);
-		return 0;
-	}
-	r = make_room(&snapshot->samples, snapshot->count, &snapshot->room, sizeof(void *));
-	if (r) {
-		free(sample);
-		return r;
-	}
-	memmove(snapshot->samples + index + 1, snapshot->samples + index,
-		(snapshot->count - index) * sizeof(void *));
-	snapshot->samples[index] = sample;
-	snapshot->count++;
-	return 0;
-}
-
-/* Turns the walk's events into kinds of samples. */
-static void set_kind(struct sample *sample)
-{
-	if (sample->kind == KERNEL_EVENT_SEEN)
-		sample->kind = sample->state == 'R' ? SAMPLE_RUNNABLE : SAMPLE_BLOCKED;
-	else
-		sample->kind = SAMPLE_RUNNING;
-	if (sample->kind == SAMPLE_RUNNING)
-		sample->state = 'R';
-	sample->weight_ns = 0;
-}
-
-/* For walks that the kernel program could not do: memory that was paged out, or code that Java has
- * compiled since it was read. */
-static const struct sample *walk_here(struct taking *taking, const struct sample *record)
-{
-	struct space *space = taking->snapshot->space;
-
-	if (record->flags & KERNEL_REST) {
-		stack_rest_walk(record, space, &taking->walked.sample);
+	if (find_sorted(snapshot->samples, snapshot->count, sample->tid, tid_at, &index)) {
+		if (is_caught(snapshot->samples[index])) {
+			free(sample);
+			return 0;
+		}
+		free(snapshot->samples[index]);
 	} else {
-		java_code_look(&taking->java, space);
-		raw_stack_walk(record, space, &taking->walked.sample);
+		r = insert_room(&snapshot->samples, &snapshot->count, &snapshot->room,
+				sizeof(void *), index);
 	}
-	return &taking->walked.sample;
+	if (r)
+		free(sample);
+	else
+		snapshot->samples[index] = sample;
+	return r;
 }
 
 static void add_limit(struct snapshot *snapshot, const char *limit)
@@ -122,10 +92,11 @@ static int on_record(void *context, void *data, size_t size)
 {
 	struct taking *taking = context;
 	const struct sample *record = data;
+	struct space *space = taking->snapshot->space;
 	struct sample *copy;
 
 	if (size < sizeof(*record) || size < size_of(record) || record->end >= STACK_ENDS ||
-	    (record->flags & KERNEL_RAW && !taking->java.java))
+	    (record->flags & KERNEL_RAW && !taking->generated.java))
 		return 0;
 	if (record->kind == KERNEL_EVENT_INTERPRETED)
 		return taking->failure =
@@ -133,36 +104,44 @@ static int on_record(void *context, void *data, size_t size)
 	if (record->kind != KERNEL_EVENT_SEEN && record->kind != KERNEL_EVENT_RUNNING &&
 	    record->kind != SAMPLE_RUNNING)
 		return 0;
-	if (record->flags & (KERNEL_RAW | KERNEL_REST))
-		record = walk_here(taking, record);
+	if (record->flags & KERNEL_REST) {
+		stack_rest_walk(record, space, &taking->walked.sample);
+		record = &taking->walked.sample;
+	} else if (record->flags & KERNEL_RAW) {
+		/* Java has compiled code since it was read. */
+		generated_code_read(&taking->generated, space);
+		raw_stack_walk(record, space, &taking->walked.sample);
+		record = &taking->walked.sample;
+	}
 	record = interpreter_stacks_merge(&taking->interpreter_stacks, taking->interpreter, record);
 	copy = malloc(size_of(record));
 	if (!copy)
 		return taking->failure = -ENOMEM;
 	memcpy(copy, record, size_of(record));
-	set_kind(copy);
-	taking->failure = snapshot_keep(taking->snapshot, copy);
-	return taking->failure;
+	copy->weight_ns = 0;
+	if (record->kind == KERNEL_EVENT_SEEN) {
+		copy->kind = record->state == 'R' ? SAMPLE_RUNNABLE : SAMPLE_BLOCKED;
+	} else {
+		copy->kind = SAMPLE_RUNNING;
+		copy->state = 'R';
+	}
+	return taking->failure = snapshot_keep(taking->snapshot, copy);
 }
 
-static void find_interpreter(struct taking *taking)
+/* What a stack needs besides tables of files: rules of generated code, and the interpreter. */
+static void find_runtimes(struct taking *taking)
 {
 	struct snapshot *snapshot = taking->snapshot;
 	struct err why = { 0 };
-	int r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, READER_KERNEL,
-				 &why);
+	int r;
 
+	generated_code_read(&taking->generated, snapshot->space);
+	if (taking->generated.why[0])
+		add_limit(snapshot, taking->generated.why);
+	r = interpreter_open(&taking->interpreter, snapshot->space, taking->pid, READER_KERNEL,
+			     &why);
 	if (r && r != -ENOENT && r != -EAGAIN)
 		add_limit(snapshot, why.what);
-}
-
-static void look_for_java(struct taking *taking)
-{
-	struct snapshot *snapshot = taking->snapshot;
-
-	java_code_look(&taking->java, snapshot->space);
-	if (taking->java.why[0])
-		add_limit(snapshot, taking->java.why);
 }
 
 static int snapshot_load(struct taking *taking, struct err *err)
@@ -172,8 +151,7 @@ static int snapshot_load(struct taking *taking, struct err *err)
 	struct kernel_sizes sizes;
 	int r;
 
-	look_for_java(taking);
-	find_interpreter(taking);
+	find_runtimes(taking);
 	settings.has_no_interpreter = !taking->interpreter;
 	kernel_tables_measure(taking->snapshot->space, false, &sizes);
 	sizes.ring_bytes = RING_BYTES;
@@ -282,7 +260,7 @@ static int take_with_rights(struct snapshot *snapshot, pid_t pid, bool with_kern
 	ring_buffer__free(taking.ring);
 	interpreter_stacks_done(&taking.interpreter_stacks);
 	interpreter_close(taking.interpreter);
-	java_code_done(&taking.java);
+	generated_code_done(&taking.generated);
 	kernel_tables_done(&taking.tables);
 	kernel_session_done(&taking.session);
 	priority_restore(&taking.priority);

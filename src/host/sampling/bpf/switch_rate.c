@@ -63,17 +63,17 @@ static uint64_t count_turns(const struct switch_rate *before, const struct switc
 
 	for (size_t i = 0; i < now->count; i++) {
 		const struct thread_turns *thread = &now->items[i];
-		size_t index =
-			count_below(before->items, before->count, (uint64_t)thread->tid, tid_at);
+		size_t index;
 
-		if (index < before->count && before->items[index].tid == thread->tid &&
+		if (find_sorted(before->items, before->count, (uint64_t)thread->tid, tid_at,
+				&index) &&
 		    before->items[index].turns < thread->turns)
 			sum += (thread->turns - before->items[index].turns) * thread->stands_for;
 	}
 	return sum;
 }
 
-uint64_t switch_rate_look(struct switch_rate *rate, const pid_t *pids, size_t count)
+uint64_t switch_rate_read(struct switch_rate *rate, const pid_t *pids, size_t count)
 {
 	struct switch_rate now = { .looked_ns = now_ns() };
 	uint64_t elapsed = now.looked_ns - rate->looked_ns, step = 1 + count / LOOKED_AT, turns;

@@ -25,5 +25,5 @@ struct switch_rate {
 /* Switches per second since the last reading, of the threads of these processes that existed at
  * both; 0 at the first, and where the kernel does not count them.  Of many threads a part is
  * read. */
-uint64_t switch_rate_look(struct switch_rate *rate, const pid_t *pids, size_t count);
+uint64_t switch_rate_read(struct switch_rate *rate, const pid_t *pids, size_t count);
 void switch_rate_done(struct switch_rate *rate);

@@ -7,44 +7,19 @@
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/process/procfs.h"
 #include "host/sampling/processors.h"
 #include "shared/wire/kernel.h"
 
 #include <bpf/bpf.h>
 #include <errno.h>
-#include <linux/perf_event.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/syscall.h>
 
-#define LOOKS_MAX 16 /* for threads that start while clocks are opened */
-
-static int event_open(struct perf_event_attr *attr, pid_t pid, int cpu)
-{
-	return (int)syscall(SYS_perf_event_open, attr, pid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Before Linux 5.13 a clock is inherited by child processes: the program filters them out then. */
-static int clock_open(const struct thread_clocks_options *options, pid_t tid, int cpu,
-		      uint64_t longer_ns)
-{
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.disabled = 1,
-		.inherit = options->is_inherited && tid >= 0,
-		.inherit_thread = options->is_inherited && tid >= 0 && !options->with_children,
-	};
-	int fd;
-
-	event_count(options->event, options->period_ns + longer_ns, &attr);
-	fd = event_open(&attr, tid, cpu);
-	if (fd < 0 && errno == EINVAL && attr.inherit_thread) {
-		attr.inherit_thread = 0;
-		fd = event_open(&attr, tid, cpu);
-	}
-	return fd < 0 ? -errno : fd;
-}
+#define SCANS_MAX         16  /* for threads that start while clocks are opened */
+#define OTHER_DESCRIPTORS 256 /* besides those of clocks */
 
 static int thread_clocks_keep(struct thread_clocks *clocks, int fd)
 {
@@ -55,14 +30,6 @@ static int thread_clocks_keep(struct thread_clocks *clocks, int fd)
 		return r;
 	}
 	clocks->descriptors[clocks->count++] = fd;
-	return 0;
-}
-
-static int clock_start(const struct thread_clocks *clocks, int fd)
-{
-	if (ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->options.program) ||
-	    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0))
-		return -errno;
 	return 0;
 }
 
@@ -83,27 +50,44 @@ static int marked_clock_start(struct thread_clocks *clocks, int fd, uint64_t coo
 	return thread_clocks_keep(clocks, link);
 }
 
-/* The program learns of it before there is a second clock that others could inherit. */
-static int second_clock_start(struct thread_clocks *clocks, int fd, pid_t tid)
+static int clock_start(struct thread_clocks *clocks, int fd, pid_t tid, bool is_second)
 {
 	uint32_t key = (uint32_t)tid;
 	uint64_t none = 0;
 
-	bpf_map_update_elem(clocks->options.inherited_events, &key, &none, BPF_NOEXIST);
-	return marked_clock_start(clocks, fd, key);
+	if (tid < 0)
+		return marked_clock_start(clocks, fd, KERNEL_COOKIE_PROCESSOR);
+	if (is_second) {
+		/* The program learns of it before there is a second clock that others could
+		 * inherit. */
+		bpf_map_update_elem(clocks->options.inherited_events, &key, &none, BPF_NOEXIST);
+		return marked_clock_start(clocks, fd, key);
+	}
+	return ioctl(fd, PERF_EVENT_IOC_SET_BPF, clocks->options.program) ||
+			       ioctl(fd, PERF_EVENT_IOC_ENABLE, 0)
+		       ? -errno
+		       : 0;
 }
 
-/* A thread that has ended needs none. */
+/* A thread that has ended needs none.  Where child processes inherit clocks (before Linux 5.13),
+ * the program filters them out. */
 static int add_clock(struct thread_clocks *clocks, pid_t tid, int cpu, bool is_second)
 {
-	uint64_t longer_ns = is_second ? 1 + *clocks->options.looks % KERNEL_PERIODS : 0;
-	int r, fd = clock_open(&clocks->options, tid, cpu, longer_ns);
+	const struct thread_clocks_options *options = &clocks->options;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.disabled = 1,
+		.inherit = options->is_inherited && tid >= 0,
+		.inherit_thread = options->is_inherited && tid >= 0 && !options->with_children,
+	};
+	uint64_t longer_ns = is_second ? 1 + *options->scans % KERNEL_PERIODS : 0;
+	int r, fd;
 
+	event_count(options->event, options->period_ns + longer_ns, &attr);
+	fd = event_open(&attr, tid, cpu);
 	if (fd < 0)
 		return fd == -ESRCH && cpu < 0 ? 0 : fd;
-	r = is_second  ? second_clock_start(clocks, fd, tid)
-	    : tid >= 0 ? clock_start(clocks, fd)
-		       : marked_clock_start(clocks, fd, KERNEL_COOKIE_PROCESSOR);
+	r = clock_start(clocks, fd, tid, is_second);
 	if (r) {
 		close(fd);
 		return r;
@@ -116,17 +100,10 @@ static uint64_t tid_at(const void *tids, size_t index)
 	return (uint64_t)((const pid_t *)tids)[index];
 }
 
-static bool has_clock(const struct thread_clocks *clocks, pid_t tid)
-{
-	size_t index = count_below(clocks->tids, clocks->tid_count, (uint64_t)tid, tid_at);
-
-	return index < clocks->tid_count && clocks->tids[index] == tid;
-}
-
 /* Threads of the first scan existed before the first clock: they have inherited none, except from
  * another process.  New threads of a later scan may have.  A thread never inherits from a clock
  * that was opened by the same scan as its own.  1: there were new ones. */
-static int thread_clocks_look(struct thread_clocks *clocks, bool is_first, struct err *err)
+static int scan_threads(struct thread_clocks *clocks, bool is_first, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	size_t count;
@@ -138,9 +115,11 @@ static int thread_clocks_look(struct thread_clocks *clocks, bool is_first, struc
 	if (count > THREAD_CLOCKS_MAX)
 		return err_set(err, -EMFILE, "%zu threads", count);
 	if (is_second)
-		++*clocks->options.looks;
+		++*clocks->options.scans;
 	for (size_t i = 0; i < count; i++) {
-		if (has_clock(clocks, tids[i]))
+		size_t index;
+
+		if (find_sorted(clocks->tids, clocks->tid_count, (uint64_t)tids[i], tid_at, &index))
 			continue;
 		is_new = 1;
 		r = add_clock(clocks, tids[i], -1, is_second);
@@ -157,10 +136,10 @@ static int thread_clocks_look(struct thread_clocks *clocks, bool is_first, struc
 /* Threads that end after the first scan may leave children with their clocks. */
 static int open_each_thread(struct thread_clocks *clocks, struct err *err)
 {
-	int r = thread_clocks_look(clocks, true, err);
+	int r = scan_threads(clocks, true, err);
 
-	for (int i = 0; i < LOOKS_MAX && r > 0 && clocks->options.is_inherited; i++)
-		r = thread_clocks_look(clocks, false, err);
+	for (int i = 0; i < SCANS_MAX && r > 0 && clocks->options.is_inherited; i++)
+		r = scan_threads(clocks, false, err);
 	return r == -ESRCH && clocks->count ? 0 : MIN(r, 0);
 }
 
@@ -222,4 +201,48 @@ void thread_clocks_close(struct thread_clocks *clocks)
 	clocks->descriptors = NULL;
 	clocks->tids = NULL;
 	clocks->count = clocks->room = clocks->tid_count = 0;
+}
+
+/* For a thread, as the clocks are: the first such event in the whole system is slow to open.  All
+ * descriptors at once: else the descriptor table grows, and waits (RCU), at each power of two. */
+static void *clock_room_prepare(void *argument)
+{
+	const struct perf_event_attr attr = { .size = sizeof(attr),
+					      .type = PERF_TYPE_SOFTWARE,
+					      .config = PERF_COUNT_SW_DUMMY,
+					      .exclude_kernel = 1 };
+	struct clock_room *room = argument;
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err err = { 0 };
+	size_t count;
+	int last;
+
+	room->event = event_open(&attr, 0, -1);
+	if (room->event < 0 || proc_list(room->pid, "task", &tids, &count, &err))
+		return NULL;
+	last = fcntl(room->event, F_DUPFD_CLOEXEC, (int)MIN(count, 1u << 16) + OTHER_DESCRIPTORS);
+	if (last >= 0)
+		close(last);
+	return NULL;
+}
+
+void clock_room_begin(struct clock_room *room, pid_t pid)
+{
+	*room = (struct clock_room){ .pid = pid, .event = -1 };
+	room->is_running = !quiet_thread(&room->thread, clock_room_prepare, room);
+}
+
+void clock_room_await(struct clock_room *room)
+{
+	if (room->is_running)
+		pthread_join(room->thread, NULL);
+	room->is_running = false;
+}
+
+void clock_room_done(struct clock_room *room)
+{
+	clock_room_await(room);
+	if (room->event >= 0)
+		close(room->event);
+	room->event = -1;
 }

@@ -6,6 +6,7 @@
 
 #include "host/sampling/event.h"
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <sys/types.h>
 
@@ -22,7 +23,7 @@ struct thread_clocks_options {
 	bool is_heir;         /* the process may have inherited clocks itself */
 	int program;          /* the kernel program sample_running */
 	int inherited_events; /* its map of inherited clocks */
-	uint32_t *looks;      /* of all clocks: scans for threads that may have inherited some */
+	uint32_t *scans;      /* of all clocks, for threads that may have inherited some */
 };
 
 struct thread_clocks {
@@ -40,3 +41,20 @@ int thread_clocks_open(struct thread_clocks *ret, const struct thread_clocks_opt
 int thread_clocks_open_one(struct thread_clocks *clocks, pid_t tid, struct err *err) MUST_CHECK;
 void thread_clocks_switch(const struct thread_clocks *clocks, bool is_on);
 void thread_clocks_close(struct thread_clocks *clocks);
+
+/* Two slow preparations for the first clocks of threads, done in parallel to other work: the kernel
+ * enables perf's hook for context switches, and grows the descriptor table; for both it waits until
+ * all processors have noticed. */
+struct clock_room {
+	pid_t pid;
+	pthread_t thread;
+	bool is_running;
+	int event; /* -1: none */
+};
+
+/* Returns at once.  A failure only makes the clocks slower to open. */
+void clock_room_begin(struct clock_room *room, pid_t pid);
+/* Waits until both are done. */
+void clock_room_await(struct clock_room *room);
+/* Called when the clocks are open. */
+void clock_room_done(struct clock_room *room);

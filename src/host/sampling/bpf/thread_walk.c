@@ -11,18 +11,6 @@
 
 #define WALKS_MAX 4 /* for a process that goes on loading code */
 
-static struct bpf_link *thread_walk_attach(struct bpf_program *program, pid_t pid)
-{
-	union bpf_iter_link_info which = { .task.pid = (uint32_t)pid };
-	const struct bpf_iter_attach_opts options = { .sz = sizeof(options),
-						      .link_info = &which,
-						      .link_info_len = sizeof(which) };
-	struct bpf_link *link = bpf_program__attach_iter(program, &options);
-
-	/* Before Linux 6.1 the iterator visits all threads of the machine; the program filters. */
-	return link ? link : bpf_program__attach_iter(program, NULL);
-}
-
 static int read_to_end(int link)
 {
 	CLEANUP(close) int fd = bpf_iter_create(link);
@@ -42,14 +30,22 @@ static int walk_once(const struct kernel_session *session, const struct kernel_q
 {
 	struct bpf_program *program =
 		bpf_object__find_program_by_name(session->files[KERNEL_THREADS], "thread_seen");
+	union bpf_iter_link_info which = { .task.pid = question->pid };
+	const struct bpf_iter_attach_opts options = { .sz = sizeof(options),
+						      .link_info = &which,
+						      .link_info_len = sizeof(which) };
 	uint32_t zero = 0;
-	struct bpf_link *link;
+	struct bpf_link *link = NULL;
 	int r = bpf_map_update_elem(kernel_session_map(session, "questions"), &zero, question,
 				    BPF_ANY);
 
 	if (r)
 		return err_set(err, r, "asking for threads: %s", strerror(-r));
-	link = program ? thread_walk_attach(program, (pid_t)question->pid) : NULL;
+	if (program)
+		link = bpf_program__attach_iter(program, &options);
+	/* Before Linux 6.1 the iterator visits all threads of the machine; the program filters. */
+	if (program && !link)
+		link = bpf_program__attach_iter(program, NULL);
 	if (!link)
 		return err_set(err, -errno, "starting a walk over threads: %s", strerror(errno));
 	r = read_to_end(bpf_link__fd(link));

@@ -1,5 +1,6 @@
 /*
- * Reads copied stacks.
+ * Reads copied stacks, and the present memory of a process, a piece at a time: waits for what is
+ * swapped out, and thereby brings it back.
  */
 #include "host/sampling/copy/copied_stack.h"
 
@@ -12,17 +13,46 @@
 #define REACH ((uint64_t)8 << 20) /* farther away is another stack: a signal's, a coroutine's */
 #define BELOW ((uint64_t)4096)    /* overwritten by calls, perhaps since the sample */
 
+void live_memory_touch(pid_t pid, uint64_t start, uint64_t end)
+{
+	char bytes[TOUCHED_MAX];
+	struct iovec local = { bytes, 0 }, remote[TOUCHED_MAX];
+	unsigned long count = 0;
+
+	for (uint64_t at = start; at < end && count < TOUCHED_MAX; count++) {
+		remote[count] = (struct iovec){ (void *)(uintptr_t)at, 1 };
+		at = ALIGN_DOWN(at, LIVE_MEMORY_PIECE) + LIVE_MEMORY_PIECE;
+	}
+	local.iov_len = count;
+	if (count)
+		(void)!memory_copy(pid, &local, 1, remote, count);
+}
+
+int live_memory_read(void *context, uint64_t address, void *into, size_t size)
+{
+	struct live_memory *memory = context;
+	uint64_t piece = ALIGN_DOWN(address, LIVE_MEMORY_PIECE);
+	struct iovec local = { memory->piece, LIVE_MEMORY_PIECE };
+	struct iovec remote = { (void *)(uintptr_t)piece, LIVE_MEMORY_PIECE };
+	ssize_t n;
+
+	if (piece != memory->piece_at) {
+		n = memory_copy(memory->pid, &local, 1, &remote, 1);
+		memory->piece_at = piece;
+		memory->piece_size = n > 0 ? (uint64_t)n : 0;
+	}
+	if (address - piece + size > memory->piece_size)
+		return -EFAULT;
+	memcpy(into, memory->piece + (address - piece), size);
+	memory->was_read = true;
+	return 0;
+}
+
 void copied_stack_begin(struct copied_stack *stack)
 {
 	stack->use = (struct stack_use){ 0 };
 	stack->beyond.was_read = false;
 	stack->last_count = 0;
-}
-
-static void copied_stack_note(struct copied_stack *stack, uint64_t address)
-{
-	if (!stack->beyond.was_read)
-		stack->last[stack->last_count++ % COPIED_LAST] = address;
 }
 
 int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
@@ -32,7 +62,8 @@ int copied_stack_read(void *context, uint64_t address, void *into, size_t size)
 
 	if (skip < stack->sample->stack_size && size <= stack->sample->stack_size - skip) {
 		memcpy(into, stack->sample->stack + skip, size);
-		copied_stack_note(stack, address);
+		if (!stack->beyond.was_read)
+			stack->last[stack->last_count++ % COPIED_LAST] = address;
 		stack->use.within = MAX(stack->use.within, skip + size);
 		return 0;
 	}

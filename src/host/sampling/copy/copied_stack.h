@@ -1,11 +1,28 @@
 /*
- * The stack memory of a sample: the copy, and beyond it the process's present memory.
+ * The stack memory of a sample: the copy, and beyond it the process's present memory, which may
+ * have changed since: what was found through it is a guess.
  */
 #pragma once
 
-#include "host/sampling/copy/perf_sample.h"
+#include "host/sampling/copy/perf_records.h"
 #include "host/sampling/copy/stack_need.h"
-#include "host/sampling/live_memory.h"
+
+#define LIVE_MEMORY_PIECE 4096u
+
+struct live_memory {
+	pid_t pid;
+	bool was_read;
+	uint64_t piece_at, piece_size;
+	unsigned char piece[LIVE_MEMORY_PIECE];
+};
+
+#define TOUCHED_MAX 32u /* pages */
+
+/* Makes pages present that the process has never written, so that the kernel can copy what lies
+ * behind them: empty, as the process would find them. */
+void live_memory_touch(pid_t pid, uint64_t start, uint64_t end);
+/* For a memory_reader; the context is a struct live_memory. */
+int live_memory_read(void *context, uint64_t address, void *into, size_t size);
 
 #define COPIED_LAST 8u /* words; a frame has two */
 

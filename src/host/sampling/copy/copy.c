@@ -4,17 +4,13 @@
  * same user.  The target is never stopped.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/rights/rights.h"
 #include "host/sampling/copy/copy.h"
 #include "host/sampling/copy/stack_holes.h"
-#include "host/sampling/family.h"
 
 static struct perf_event_attr make_attr(const struct sampler_options *options)
 {
@@ -48,44 +44,34 @@ static struct perf_event_attr make_attr(const struct sampler_options *options)
 	return attr;
 }
 
-/* The stack at each switch, without the other kinds of records. */
-static struct perf_event_attr switches_attr(struct perf_event_attr attr)
-{
-	attr.type = PERF_TYPE_SOFTWARE;
-	attr.config = PERF_COUNT_SW_CONTEXT_SWITCHES;
-	attr.freq = 0;
-	attr.sample_period = 1;
-	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
-	attr.context_switch = 0;
-	return attr;
-}
-
 /* Sampling a thread's kernel side needs another right. */
 static struct perf_attrs make_attrs(const struct copy_sampler *self, bool is_with_kernel)
 {
 	struct perf_attrs attrs = { .items = { make_attr(&self->options) }, .count = 1 };
+	struct perf_event_attr *switches = &attrs.items[COPY_SWITCHES];
 
 	if (!is_with_kernel) {
 		attrs.items[COPY_CLOCK].exclude_kernel = attrs.items[COPY_CLOCK].exclude_hv = 1;
 		attrs.items[COPY_CLOCK].sample_type &= ~(uint64_t)PERF_SAMPLE_CALLCHAIN;
 	} else if (self->options.off_cpu) {
-		attrs.items[COPY_SWITCHES] = switches_attr(attrs.items[COPY_CLOCK]);
+		/* The stack at each switch, without the other kinds of records. */
+		*switches = attrs.items[COPY_CLOCK];
+		switches->type = PERF_TYPE_SOFTWARE;
+		switches->config = PERF_COUNT_SW_CONTEXT_SWITCHES;
+		switches->freq = 0;
+		switches->sample_period = 1;
+		switches->mmap = switches->mmap2 = switches->comm = switches->comm_exec = 0;
+		switches->task = switches->context_switch = 0;
 		attrs.count = 2;
 	}
 	return attrs;
 }
 
-static int try_rings(struct copy_sampler *self, bool is_with_kernel, struct err *err)
-{
-	struct perf_attrs attrs = make_attrs(self, is_with_kernel);
-
-	return perf_events_init(&self->events, &attrs, self->options.pid, err);
-}
-
 /* Falls back to less where the kernel allows less, with a note of what is missing. */
 static int open_rings(struct copy_sampler *self, struct err *err)
 {
-	int r = try_rings(self, true, err);
+	struct perf_attrs attrs = make_attrs(self, true);
+	int r = perf_events_init(&self->events, &attrs, self->options.pid, err);
 
 	if (r != -EACCES && r != -EPERM)
 		return r;
@@ -95,7 +81,8 @@ static int open_rings(struct copy_sampler *self, struct err *err)
 		      self->options.off_cpu ? ", stacks of short sleeps are guesses" : "",
 		      rights_fix());
 	*err = (struct err){ 0 };
-	return try_rings(self, false, err);
+	attrs = make_attrs(self, false);
+	return perf_events_init(&self->events, &attrs, self->options.pid, err);
 }
 
 static void copy_close(struct sampler *sampler)
@@ -123,7 +110,7 @@ static int copy_follow(struct copy_sampler *self, pid_t pid, struct followed **r
 	r = followed_add(&self->processes, space, ret);
 	if (r)
 		return err_set(err, r, "no memory to follow %d", (int)pid);
-	followed_look_for_java(*ret);
+	followed_read_generated(*ret);
 	if (!followed_has_ended(*ret))
 		stack_holes_fill(pid, (*ret)->pidfd, &self->holes_left_ns);
 	return 0;
@@ -146,22 +133,15 @@ static int copy_join(struct sampler *sampler, pid_t pid, struct err *err)
 	return r ? r : 1;
 }
 
-/* Java may be found later than the first process. */
-static void tell_of_java(struct copy_sampler *self)
+/* A Java may be found later than the first process. */
+static void refresh_java(struct copy_sampler *self)
 {
-	if (self->root->java.why[0])
-		sampler_limit(&self->base, "%s", self->root->java.why);
-}
+	uint64_t now = now_ns();
 
-/* Copying stacks of all switches would fill the rings. */
-static void begin_trial(struct copy_sampler *self)
-{
-	uint32_t size = stack_need_first(perf_events_ring_size(&self->events));
-
-	if (self->options.off_cpu)
-		return;
-	self->events.attrs.items[COPY_CLOCK].sample_stack_user = size;
-	self->need.is_trial = size > STACK_NEED_FIRST;
+	for (size_t i = 0; i < self->processes.count; i++)
+		followed_refresh_java(self->processes.items[i], now);
+	if (self->root->generated.why[0])
+		sampler_limit(&self->base, "%s", self->root->generated.why);
 }
 
 /* With prompt reading, sampling begins when the watchers run: interpreted frames of earlier samples
@@ -171,7 +151,7 @@ static void copy_begin(struct copy_sampler *self)
 	if (self->has_begun || self->is_stopped)
 		return;
 	self->has_begun = true;
-	(void)!copy_seek_watchers(self);
+	(void)!copy_open_watchers(self);
 	if (!self->options.off_cpu)
 		perf_events_switch(&self->events, true);
 }
@@ -179,11 +159,16 @@ static void copy_begin(struct copy_sampler *self)
 static int copy_start(struct copy_sampler *self, struct err *err)
 {
 	int r = open_rings(self, err);
+	uint32_t size;
 
-	if (!r) {
-		begin_trial(self);
-		r = copy_follow(self, self->options.pid, &self->root, err);
+	/* Copying stacks of all switches would fill the rings. */
+	if (!r && !self->options.off_cpu) {
+		size = stack_need_first(perf_events_ring_size(&self->events));
+		self->events.attrs.items[COPY_CLOCK].sample_stack_user = size;
+		self->need.is_trial = size > STACK_NEED_FIRST;
 	}
+	if (!r)
+		r = copy_follow(self, self->options.pid, &self->root, err);
 	/* Each sample then wakes the reader at once.  The events are not open yet. */
 	if (!r && (copy_use_outside(self, self->root) || space_leaves_stacks(self->root->space)))
 		self->events.attrs.items[COPY_CLOCK].wakeup_events = 1;
@@ -193,7 +178,7 @@ static int copy_start(struct copy_sampler *self, struct err *err)
 	if (!r)
 		r = family_join_all(&self->base, &self->options, copy_join, err);
 	if (!r)
-		tell_of_java(self);
+		refresh_java(self);
 	if (!r && self->options.off_cpu && copy_begin_switches(self) < 0)
 		r = err_set(err, -ENOMEM, "no memory for threads");
 	if (!r && !self->events.attrs.items[COPY_CLOCK].wakeup_events)
@@ -257,60 +242,18 @@ static int copy_reopen(struct copy_sampler *self, const struct perf_attrs *attrs
 
 	if (r < 0) {
 		coverage_done(&coverage);
-		perf_events_abandon(&other);
+		perf_events_close(&other);
 		return r == -ESRCH ? 0 : r;
 	}
 	perf_events_switch(&self->events, false);
 	self->lost_in_rings += perf_events_lost(&self->events);
 	perf_events_switch(&other, true);
-	perf_events_replace(&self->events, &other);
+	perf_events_close(&self->events);
+	self->events = other;
 	coverage_done(&self->coverage);
 	self->coverage = coverage;
 	self->need = (struct stack_need){ .is_trial = self->need.is_trial && is_as_large };
 	return 0;
-}
-
-/* True: the events must be reopened with these attributes. */
-static bool change_copies(const struct copy_sampler *self, struct perf_attrs *ret)
-{
-	uint32_t size;
-	bool is_hasty;
-
-	if (!copy_judge(self, &size, &is_hasty))
-		return false;
-	*ret = self->events.attrs;
-	for (unsigned i = 0; i < ret->count; i++)
-		ret->items[i].sample_stack_user = size;
-	ret->items[COPY_CLOCK].wakeup_events = is_hasty;
-	return true;
-}
-
-static bool has_ended(const struct copy_sampler *self)
-{
-	return self->options.children || self->options.further_count
-		       ? followed_all_have_ended(&self->processes)
-		       : followed_has_ended(self->root);
-}
-
-static void end_round(struct copy_round *round, bool is_last)
-{
-	struct copy_sampler *self = round->self;
-
-	copy_judge_switches(self);
-	copy_read_sleepers(self);
-	if ((is_last || self->is_stopped) && !self->is_flushed) {
-		copy_flush_switches(round);
-		self->is_flushed = true;
-	}
-}
-
-static void look_at_java(struct copy_sampler *self)
-{
-	uint64_t now = now_ns();
-
-	for (size_t i = 0; i < self->processes.count; i++)
-		followed_look_at_java(self->processes.items[i], now);
-	tell_of_java(self);
 }
 
 static int copy_drain(struct sampler *sampler, const struct sampler_listener *listener,
@@ -318,25 +261,34 @@ static int copy_drain(struct sampler *sampler, const struct sampler_listener *li
 {
 	struct copy_sampler *self = (struct copy_sampler *)sampler;
 	struct copy_round round = { self, listener };
-	bool is_last = has_ended(self); /* checked first: after this no record is added */
+	/* Checked first: after this no record is added. */
+	bool is_last = self->options.children || self->options.further_count
+			       ? followed_all_have_ended(&self->processes)
+			       : followed_has_ended(self->root);
 	struct perf_attrs attrs;
 	int r;
 
 	copy_begin(self);
 	self->throttle.others_ns = watchers_used_ns(self->watchers);
 	throttle_adjust(&self->throttle);
-	look_at_java(self);
-	r = copy_take(&round, err);
+	refresh_java(self);
+	r = copy_read_records(&round, err);
 	self->base.is_prompt = copy_is_prompt(self);
 	if (!r && !is_last && self->base.is_prompt)
-		r = copy_take_promptly(&round, err);
+		r = copy_read_promptly(&round, err);
 	if (r < 0)
 		return r;
-	if (self->options.off_cpu)
-		end_round(&round, is_last);
+	if (self->options.off_cpu) {
+		copy_judge_switches(self);
+		copy_read_sleepers(self);
+	}
+	if (self->options.off_cpu && (is_last || self->is_stopped) && !self->is_flushed) {
+		copy_flush_switches(&round);
+		self->is_flushed = true;
+	}
 	if (is_last)
 		return -ESRCH;
-	return change_copies(self, &attrs) ? copy_reopen(self, &attrs, err) : 0;
+	return copy_must_reopen(self, &attrs) ? copy_reopen(self, &attrs, err) : 0;
 }
 
 static void copy_stop(struct sampler *sampler)

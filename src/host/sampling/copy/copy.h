@@ -7,7 +7,7 @@
 
 #include "host/sampling/copy/coverage.h"
 #include "host/sampling/copy/off_cpu.h"
-#include "host/sampling/copy/perf_sample.h"
+#include "host/sampling/copy/perf_records.h"
 #include "host/sampling/copy/stack_need.h"
 #include "host/sampling/copy/watchers.h"
 #include "host/sampling/followed.h"
@@ -40,7 +40,7 @@ struct copy_sampler {
 	uint64_t lost_in_rings; /* by the kernel's count, of events closed or stopped */
 	struct stack_need need;
 	uint64_t leaving, lost_before, judged_ns; /* stacks of switches since judged_ns */
-	bool has_begun, is_stopped, is_flushed, has_interpreter, has_sought_watchers;
+	bool has_begun, is_stopped, is_flushed, has_interpreter, has_tried_watchers;
 	struct sample *sample; /* with room for the maximum of frames */
 	struct outside_frames outside;
 };
@@ -57,19 +57,19 @@ static inline uint64_t copy_period_ns(const struct sampler_options *options)
 }
 
 /* Handles all records in the rings. */
-int copy_take(struct copy_round *round, struct err *err) MUST_CHECK;
+int copy_read_records(struct copy_round *round, struct err *err) MUST_CHECK;
 /* Interpreted frames, and stack memory beyond the copy, are read before they change.  At first the
  * needed size of copies is not known either. */
 bool copy_is_prompt(const struct copy_sampler *self);
 /* Where each sample is read at once, that is done on its own processor.  NULL: not so. */
-struct watchers *copy_seek_watchers(struct copy_sampler *self);
+struct watchers *copy_open_watchers(struct copy_sampler *self);
 /* Handles samples at once, for as long as callers would wait between drains. */
-int copy_take_promptly(struct copy_round *round, struct err *err) MUST_CHECK;
-/* The size that copies should have, and whether to read each sample at once.  False: no change. */
-bool copy_judge(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty);
+int copy_read_promptly(struct copy_round *round, struct err *err) MUST_CHECK;
+/* True: copies should have another size, or be read at once, by events with these attributes. */
+bool copy_must_reopen(const struct copy_sampler *self, struct perf_attrs *ret);
 
 /* Handles the records of a round, in the order of their times. */
-int copy_hear_all(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;
+int copy_handle_records(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;
 
 /* The process of a record; NULL: it is not sampled, or no memory. */
 struct followed *copy_process_of(struct copy_round *round, pid_t pid);
@@ -87,9 +87,9 @@ void copy_emit(struct copy_round *round, struct followed *process);
 /* Switches the events on.  Threads asleep count as asleep from now on, with a stack read from
  * outside.  -ENOMEM. */
 int copy_begin_switches(struct copy_sampler *self) MUST_CHECK;
-int copy_hear_switch(struct copy_round *round, const struct perf_record *record);
+int copy_on_switch(struct copy_round *round, const struct perf_record *record);
 /* A sample of COPY_SWITCHES: the stack with which a thread leaves. */
-int copy_hear_leaving(struct copy_round *round, const struct perf_record *record);
+int copy_on_leaving(struct copy_round *round, const struct perf_record *record);
 /* Stops copying stacks of switches where there are too many. */
 void copy_judge_switches(struct copy_sampler *self);
 /* Reads the stacks of sleeping threads without one: they slept before sampling began, or the kernel

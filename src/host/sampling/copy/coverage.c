@@ -3,12 +3,10 @@
  */
 #include "host/sampling/copy/coverage.h"
 
-#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/core/sorted.h"
 #include "host/process/procfs.h"
 
 #define ROUNDS_MAX 16u /* readings of the list of threads, until none is new */
@@ -18,17 +16,9 @@ struct threads_seen {
 	size_t count;
 };
 
-static int compare_tids(const void *left, const void *right)
+static uint64_t seen_at(const void *items, size_t index)
 {
-	pid_t a = *(const pid_t *)left, b = *(const pid_t *)right;
-
-	return (a > b) - (a < b);
-}
-
-static bool was_seen(const struct threads_seen *seen, pid_t tid)
-{
-	return seen->count &&
-	       bsearch(&tid, seen->items, seen->count, sizeof(tid), compare_tids) != NULL;
+	return (uint64_t)((const pid_t *)items)[index];
 }
 
 /* The number of threads that were new, or -errno. */
@@ -39,9 +29,11 @@ static int open_new(struct coverage *coverage, struct perf_events *events,
 	int count = 0;
 
 	for (size_t i = 0; i < now->count; i++) {
+		size_t index;
 		int r;
 
-		if (was_seen(before, now->items[i]))
+		if (find_sorted(before->items, before->count, (uint64_t)now->items[i], seen_at,
+				&index))
 			continue;
 		coverage->has_doubt |= before->count || is_heir;
 		r = perf_events_add(events, now->items[i], err);
@@ -72,38 +64,9 @@ int coverage_open(struct coverage *coverage, struct perf_events *events, pid_t p
 	return r < 0 ? r : 0;
 }
 
-/* The index of the first one that is not below tid. */
-static size_t index_of(const struct coverage *coverage, pid_t tid)
+static uint64_t tid_at(const void *items, size_t index)
 {
-	size_t low = 0, high = coverage->count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (coverage->items[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool is_at(const struct coverage *coverage, size_t index, pid_t tid)
-{
-	return index < coverage->count && coverage->items[index].tid == tid;
-}
-
-static int coverage_insert(struct coverage *coverage, size_t index, struct owned owned)
-{
-	int r = make_room(&coverage->items, coverage->count, &coverage->room, sizeof(owned));
-
-	if (r < 0)
-		return r;
-	memmove(coverage->items + index + 1, coverage->items + index,
-		(coverage->count - index) * sizeof(owned));
-	coverage->items[index] = owned;
-	coverage->count++;
-	return 0;
+	return (uint64_t)((const struct owned *)items)[index].tid;
 }
 
 bool coverage_counts(struct coverage *coverage, const struct perf_events *events, pid_t tid,
@@ -115,24 +78,21 @@ bool coverage_counts(struct coverage *coverage, const struct perf_events *events
 	if (!coverage->has_doubt)
 		return true;
 	event = perf_events_find(events, id);
-	index = index_of(coverage, tid);
-	if (is_at(coverage, index, tid))
+	if (find_sorted(coverage->items, coverage->count, (uint64_t)tid, tid_at, &index))
 		return event && coverage->items[index].owner == event->tid;
 	/* Without memory the sample may count twice, which is better than not at all. */
-	if (event)
-		(void)!coverage_insert(coverage, index, (struct owned){ tid, event->tid });
+	if (event && !insert_room(&coverage->items, &coverage->count, &coverage->room,
+				  sizeof(*coverage->items), index))
+		coverage->items[index] = (struct owned){ tid, event->tid };
 	return true;
 }
 
 void coverage_forget(struct coverage *coverage, pid_t tid)
 {
-	size_t index = index_of(coverage, tid);
+	size_t index;
 
-	if (!is_at(coverage, index, tid))
-		return;
-	coverage->count--;
-	memmove(coverage->items + index, coverage->items + index + 1,
-		(coverage->count - index) * sizeof(*coverage->items));
+	if (find_sorted(coverage->items, coverage->count, (uint64_t)tid, tid_at, &index))
+		remove_item(coverage->items, &coverage->count, sizeof(*coverage->items), index);
 }
 
 void coverage_done(struct coverage *coverage)

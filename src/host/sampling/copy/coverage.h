@@ -8,11 +8,13 @@
 
 #include "host/sampling/copy/perf_events.h"
 
+struct owned {
+	pid_t tid, owner; /* owner: the event that counts was opened for it */
+};
+
 struct coverage {
 	bool has_doubt;
-	struct owned {
-		pid_t tid, owner; /* owner: the event that counts was opened for it */
-	} * items;                /* ascending tids; all with records since then */
+	struct owned *items; /* ascending tids; all with records since then */
 	size_t count, room;
 };
 

@@ -15,31 +15,22 @@ static uint64_t tid_at(const void *items, size_t index)
 	return (uint64_t)((const struct off_thread *)items)[index].tid;
 }
 
-/* The index of the thread, or where it would be inserted. */
-static size_t index_of(const struct off_cpu *off_cpu, pid_t tid)
+static bool find_thread(const struct off_cpu *off_cpu, pid_t tid, size_t *ret_index)
 {
-	return count_below(off_cpu->items, off_cpu->count, (uint64_t)tid, tid_at);
-}
-
-static bool is_at(const struct off_cpu *off_cpu, size_t index, pid_t tid)
-{
-	return index < off_cpu->count && off_cpu->items[index].tid == tid;
+	return find_sorted(off_cpu->items, off_cpu->count, (uint64_t)tid, tid_at, ret_index);
 }
 
 struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid)
 {
-	size_t index = index_of(off_cpu, tid);
-	struct off_thread *thread;
+	size_t index;
 
-	if (is_at(off_cpu, index, tid))
-		return &off_cpu->items[index];
-	if (make_room(&off_cpu->items, off_cpu->count, &off_cpu->room, sizeof(*thread)) < 0)
-		return NULL;
-	thread = &off_cpu->items[index];
-	memmove(thread + 1, thread, (off_cpu->count - index) * sizeof(*thread));
-	*thread = (struct off_thread){ .pid = pid, .tid = tid };
-	off_cpu->count++;
-	return thread;
+	if (!find_thread(off_cpu, tid, &index)) {
+		if (insert_room(&off_cpu->items, &off_cpu->count, &off_cpu->room,
+				sizeof(*off_cpu->items), index))
+			return NULL;
+		off_cpu->items[index] = (struct off_thread){ .pid = pid, .tid = tid };
+	}
+	return &off_cpu->items[index];
 }
 
 int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample, uint64_t read_ns)
@@ -68,14 +59,12 @@ bool off_thread_owns_stack(const struct off_thread *thread, uint64_t end_ns)
 
 void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid)
 {
-	size_t index = index_of(off_cpu, tid);
-	struct off_thread *thread = &off_cpu->items[index];
+	size_t index;
 
-	if (!is_at(off_cpu, index, tid))
+	if (!find_thread(off_cpu, tid, &index))
 		return;
-	free(thread->frames);
-	off_cpu->count--;
-	memmove(thread, thread + 1, (off_cpu->count - index) * sizeof(*thread));
+	free(off_cpu->items[index].frames);
+	remove_item(off_cpu->items, &off_cpu->count, sizeof(*off_cpu->items), index);
 }
 
 void off_cpu_done(struct off_cpu *off_cpu)

@@ -9,16 +9,15 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
 #include "host/core/room.h"
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
 #include "host/process/rights/perf_access.h"
+#include "host/sampling/event.h"
 #include "host/sampling/processors.h"
 
 #define RING_MOST    ((size_t)16 << 20)
@@ -26,33 +25,6 @@
 #define RINGS_BUDGET ((size_t)64 << 20)
 #define RINGS_WAITED PROCESSORS_MAX
 #define STEP_NS      2000000
-
-static int open_event(const struct perf_event_attr *attr, pid_t tid, int cpu)
-{
-	struct perf_event_attr copy = *attr; /* the kernel writes the size into it */
-	long fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-
-	if (fd < 0 && errno == EINVAL && copy.read_format) {
-		copy.read_format = 0;
-		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	/* Before Linux 5.13 an event is inherited by child processes, too. */
-	if (fd < 0 && errno == EINVAL && copy.inherit_thread) {
-		copy.inherit_thread = 0;
-		fd = syscall(SYS_perf_event_open, &copy, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
-	}
-	return fd < 0 ? -errno : (int)fd;
-}
-
-/* A power of two, which the kernel requires. */
-static size_t first_size(size_t ring_count)
-{
-	size_t size = RING_MOST;
-
-	while (size * ring_count > RINGS_BUDGET && size > RING_LEAST)
-		size /= 2;
-	return size;
-}
 
 /* Halved until it fits what a user may lock (kernel.perf_event_mlock_kb). */
 static int map_ring(struct perf_ring *ring, size_t most)
@@ -84,7 +56,7 @@ static int open_ring(struct perf_ring *ring, const struct perf_event_attr *attr,
 	owner.inherit = owner.inherit_thread = 0;
 	owner.mmap = owner.mmap2 = owner.comm = owner.comm_exec = owner.task = 0;
 	owner.context_switch = 0;
-	ring->fd = open_event(&owner, pid, ring->cpu);
+	ring->fd = event_open(&owner, pid, ring->cpu);
 	if (ring->fd == -ENODEV) /* the processor went offline meanwhile */
 		return 0;
 	if (ring->fd < 0)
@@ -103,8 +75,11 @@ int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pi
 		     struct err *err)
 {
 	int cpus[PROCESSORS_MAX], r = 0;
-	size_t count = processors_online(cpus, ARRAY_SIZE(cpus));
+	size_t count = processors_online(cpus, ARRAY_SIZE(cpus)), size = RING_MOST;
 
+	/* A power of two, which the kernel requires. */
+	while (size * count > RINGS_BUDGET && size > RING_LEAST)
+		size /= 2;
 	*ret = (struct perf_events){ .attrs = *attrs };
 	descriptors_raise_limit();
 	ret->rings = calloc(count, sizeof(*ret->rings));
@@ -114,7 +89,7 @@ int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pi
 	for (size_t i = 0; i < count; i++)
 		ret->rings[i] = (struct perf_ring){ .cpu = cpus[i], .fd = -1 };
 	for (size_t i = 0; !r && i < count; i++)
-		r = open_ring(&ret->rings[i], &attrs->items[0], pid, first_size(count), err);
+		r = open_ring(&ret->rings[i], &attrs->items[0], pid, size, err);
 	if (r < 0)
 		perf_events_done(ret);
 	return r;
@@ -128,7 +103,7 @@ static int add_one(struct perf_events *events, pid_t tid, unsigned which,
 
 	if (r < 0)
 		return r;
-	event.fd = open_event(&events->attrs.items[which], tid, ring->cpu);
+	event.fd = event_open(&events->attrs.items[which], tid, ring->cpu);
 	if (event.fd < 0)
 		return event.fd;
 	if (ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) < 0 ||
@@ -141,25 +116,20 @@ static int add_one(struct perf_events *events, pid_t tid, unsigned which,
 	return 0;
 }
 
-static int add_on(struct perf_events *events, pid_t tid, const struct perf_ring *ring)
-{
-	int r = 0;
-
-	for (unsigned i = 0; !r && ring->page && i < events->attrs.count; i++)
-		r = add_one(events, tid, i, ring);
-	return r;
-}
-
+/* A processor without a ring has no events. */
 int perf_events_add(struct perf_events *events, pid_t tid, struct err *err)
 {
-	for (size_t i = 0; i < events->ring_count; i++) {
-		int r = add_on(events, tid, &events->rings[i]);
+	for (size_t i = 0; i < events->ring_count; i++)
+		for (unsigned which = 0; which < events->attrs.count; which++) {
+			int r = events->rings[i].page
+					? add_one(events, tid, which, &events->rings[i])
+					: 0;
 
-		if (r == -ESRCH)
-			return 0;
-		if (r < 0)
-			return perf_access_explain(r, err);
-	}
+			if (r == -ESRCH)
+				return 0;
+			if (r < 0)
+				return perf_access_explain(r, err);
+		}
 	return 0;
 }
 
@@ -171,24 +141,13 @@ struct perf_events perf_events_beside(const struct perf_events *events,
 				     .ring_count = events->ring_count };
 }
 
-static void close_all(struct perf_events *events)
+void perf_events_close(struct perf_events *events)
 {
 	for (size_t i = 0; i < events->count; i++)
 		close(events->items[i].fd);
 	free(events->items);
 	events->items = NULL;
 	events->count = events->room = 0;
-}
-
-void perf_events_replace(struct perf_events *events, struct perf_events *by)
-{
-	close_all(events);
-	*events = *by;
-}
-
-void perf_events_abandon(struct perf_events *beside)
-{
-	close_all(beside);
 }
 
 void perf_events_drop_last(struct perf_events *events)
@@ -278,7 +237,7 @@ void perf_events_done(struct perf_events *events)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 
-	close_all(events);
+	perf_events_close(events);
 	for (size_t i = 0; i < events->ring_count; i++) {
 		if (events->rings[i].page)
 			munmap(events->rings[i].page, events->rings[i].size + page);

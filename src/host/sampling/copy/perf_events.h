@@ -44,11 +44,12 @@ int perf_events_init(struct perf_events *ret, const struct perf_attrs *attrs, pi
 		     struct err *err) MUST_CHECK;
 /* Adds events for a thread, still disabled; 0 also when the thread has ended. */
 int perf_events_add(struct perf_events *events, pid_t tid, struct err *err) MUST_CHECK;
-/* Another set that writes into the same rings; it either replaces the first or is abandoned. */
+/* Another set, still empty, that writes into the same rings; only one of the two is done with, the
+ * other one is closed. */
 struct perf_events perf_events_beside(const struct perf_events *events,
 				      const struct perf_attrs *attrs);
-void perf_events_replace(struct perf_events *events, struct perf_events *by);
-void perf_events_abandon(struct perf_events *beside);
+/* Closes all events, not the rings. */
+void perf_events_close(struct perf_events *events);
 /* Closes the events of the last attribute. */
 void perf_events_drop_last(struct perf_events *events);
 /* Call before perf_events_find(). */

@@ -11,25 +11,31 @@
 #define YOUNG_NS   1000000000u /* how long to read often, to learn the needed size of copies */
 #define UNHEARD_MS 2           /* between readings where no sample wakes the reader */
 
-bool copy_judge(const struct copy_sampler *self, uint32_t *ret_size, bool *ret_hasty)
+bool copy_must_reopen(const struct copy_sampler *self, struct perf_attrs *ret)
 {
 	const struct perf_event_attr *now = &self->events.attrs.items[COPY_CLOCK];
+	uint32_t size = stack_need_size(&self->need, now->sample_stack_user);
+	bool is_prompt = now->wakeup_events || stack_need_haste(&self->need, size);
 
-	*ret_size = stack_need_size(&self->need, now->sample_stack_user);
-	*ret_hasty = now->wakeup_events || stack_need_haste(&self->need, *ret_size);
-	return !self->is_stopped &&
-	       (*ret_size != now->sample_stack_user || *ret_hasty != (bool)now->wakeup_events);
+	if (self->is_stopped ||
+	    (size == now->sample_stack_user && is_prompt == (bool)now->wakeup_events))
+		return false;
+	*ret = self->events.attrs;
+	for (unsigned i = 0; i < ret->count; i++)
+		ret->items[i].sample_stack_user = size;
+	ret->items[COPY_CLOCK].wakeup_events = is_prompt;
+	return true;
 }
 
-int copy_take(struct copy_round *round, struct err *err)
+int copy_read_records(struct copy_round *round, struct err *err)
 {
 	struct copy_sampler *self = round->self;
 	struct perf_batch batch;
-	int r = perf_batch_take(&batch, &self->events);
+	int r = perf_batch_read(&batch, &self->events);
 
 	if (r < 0)
 		return err_set(err, r, "take samples: %s", strerror(-r));
-	r = copy_hear_all(round, &batch);
+	r = copy_handle_records(round, &batch);
 	perf_batch_done(&batch, &self->events);
 	return r < 0 ? err_set(err, r, "read samples: %s", strerror(-r)) : 0;
 }
@@ -44,17 +50,16 @@ struct promptly {
 static int take_promptly(void *context)
 {
 	struct promptly *promptly = context;
-	uint32_t size;
-	bool is_hasty;
-	int r = copy_take(promptly->round, promptly->err);
+	struct perf_attrs attrs;
+	int r = copy_read_records(promptly->round, promptly->err);
 
-	return r ? r : copy_judge(promptly->round->self, &size, &is_hasty);
+	return r ? r : copy_must_reopen(promptly->round->self, &attrs);
 }
 
-struct watchers *copy_seek_watchers(struct copy_sampler *self)
+struct watchers *copy_open_watchers(struct copy_sampler *self)
 {
-	if (!self->has_sought_watchers && self->events.attrs.items[COPY_CLOCK].wakeup_events) {
-		self->has_sought_watchers = true;
+	if (!self->has_tried_watchers && self->events.attrs.items[COPY_CLOCK].wakeup_events) {
+		self->has_tried_watchers = true;
 		(void)!watchers_open(&self->watchers, &self->events);
 	}
 	return self->watchers;
@@ -64,7 +69,7 @@ struct watchers *copy_seek_watchers(struct copy_sampler *self)
 static int take_for(struct promptly *promptly, uint64_t limit_ns)
 {
 	struct copy_sampler *self = promptly->round->self;
-	struct watchers *watchers = copy_seek_watchers(self);
+	struct watchers *watchers = copy_open_watchers(self);
 	int r = watchers ? watchers_let(watchers, take_promptly, promptly, limit_ns) : -ENODATA;
 
 	if (r != -ENODATA)
@@ -75,14 +80,13 @@ static int take_for(struct promptly *promptly, uint64_t limit_ns)
 	return take_promptly(promptly);
 }
 
-int copy_take_promptly(struct copy_round *round, struct err *err)
+int copy_read_promptly(struct copy_round *round, struct err *err)
 {
 	struct copy_sampler *self = round->self;
 	struct promptly promptly = { round, err };
 	uint64_t end_ns = now_ns() + PROMPT_NS, now;
-	uint32_t size;
-	bool is_hasty;
-	int r = copy_judge(self, &size, &is_hasty);
+	struct perf_attrs attrs;
+	int r = copy_must_reopen(self, &attrs);
 
 	while (!r && !self->is_stopped && (now = now_ns()) < end_ns)
 		r = take_for(&promptly, end_ns - now);

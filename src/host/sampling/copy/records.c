@@ -5,26 +5,14 @@
 #include <string.h>
 
 #include "host/core/clock.h"
+#include "host/core/text/text.h"
+#include "host/process/maps.h"
 #include "host/process/rights/rights.h"
 #include "host/sampling/copy/copy.h"
-#include "host/sampling/copy/perf_mapping.h"
 
-/* An unknown process was forked at a moment without a record. */
-struct followed *copy_process_of(struct copy_round *round, pid_t pid)
-{
-	struct copy_sampler *self = round->self;
-	struct followed *process = followed_find(&self->processes, pid);
+#define ANONYMOUS "//anon" /* perf's name for mappings that maps shows without one */
 
-	if (process || !self->options.children ||
-	    followed_add_child(&self->processes, pid, self->options.pid, &process))
-		return process;
-	round->listener->process(
-		round->listener->context,
-		&(struct sampled_process){ .pid = pid, .parent = self->options.pid });
-	return process;
-}
-
-static int hear_running(struct copy_round *round, const struct perf_record *record)
+static int on_running(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	const struct perf_event_attr *attr = &self->events.attrs.items[COPY_CLOCK];
@@ -56,23 +44,23 @@ static int hear_running(struct copy_round *round, const struct perf_record *reco
 }
 
 /* With two kinds of events, the kind of one that is closed is not known any more. */
-static int hear_sample(struct copy_round *round, const struct perf_record *record)
+static int on_sample(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	const struct perf_event *event = NULL;
 
 	if (!self->options.off_cpu)
-		return hear_running(round, record);
+		return on_running(round, record);
 	event = perf_events_find(&self->events, record->id);
 	if (event)
-		return event->which == COPY_SWITCHES ? copy_hear_leaving(round, record)
-						     : hear_running(round, record);
+		return event->which == COPY_SWITCHES ? copy_on_leaving(round, record)
+						     : on_running(round, record);
 	self->counts.lost++;
 	return 0;
 }
 
 /* Both begin as the header does, then { id, lost } or { lost }. */
-static int hear_lost(struct copy_round *round, const struct perf_record *record)
+static int on_lost(struct copy_round *round, const struct perf_record *record)
 {
 	uint64_t words[2];
 
@@ -81,25 +69,61 @@ static int hear_lost(struct copy_round *round, const struct perf_record *record)
 	return 0;
 }
 
-static int hear_mapping(struct copy_round *round, const struct perf_record *record)
+/* PERF_RECORD_MMAP2 in the kernel's layout, behind the header. */
+struct mmap2 {
+	uint32_t pid, tid;
+	uint64_t address, size, offset;
+	uint32_t dev_major, dev_minor;
+	uint64_t inode, generation;
+	uint32_t protection, flags;
+	char name[];
+};
+
+/* -EBADMSG: a field is missing. */
+static int mapping_read(struct mapping *ret, const struct perf_record *record)
+{
+	const struct mmap2 *from = (const struct mmap2 *)(record->header + 1);
+	const char *end = (const char *)record->header + record->header->size - PERF_COMMON_BYTES;
+	size_t room;
+
+	if (end <= from->name || from->size > UINT64_MAX - from->address || !from->size)
+		return -EBADMSG;
+	room = (size_t)(end - from->name);
+	*ret = (struct mapping){
+		.start = from->address,
+		.end = from->address + from->size,
+		.offset = from->offset,
+		.inode = from->inode,
+		.dev_major = from->dev_major,
+		.dev_minor = from->dev_minor,
+		.readable = true,
+		.executable = true,
+	};
+	if (strncmp(from->name, ANONYMOUS, MIN(room, sizeof(ANONYMOUS))))
+		text_copy((struct text){ from->name, from->name + strnlen(from->name, room) },
+			  ret->path, sizeof(ret->path));
+	return 0;
+}
+
+static int on_mapping(struct copy_round *round, const struct perf_record *record)
 {
 	struct followed *process = followed_find(&round->self->processes, record->pid);
 	struct mapping mapping;
 
-	if (!process || process->is_unread || perf_mapping_read(&mapping, record) < 0)
+	if (!process || process->is_unread || mapping_read(&mapping, record) < 0)
 		return 0;
-	java_code_seek_again(&process->java);
+	generated_code_seek_again(&process->generated);
 	process->was_interpreter_sought = false;
 	return space_map(process->space, &mapping);
 }
 
 /* The kernel closes the events of a program that has gained rights.  Each has reported that before:
  * records older than the new events have been handled. */
-static void renew_events(struct copy_sampler *self, struct followed *process, uint64_t heard_ns)
+static void renew_events(struct copy_sampler *self, struct followed *process, uint64_t executed_ns)
 {
 	struct err err = { 0 };
 
-	if (self->is_stopped || heard_ns <= process->renewed_ns ||
+	if (self->is_stopped || executed_ns <= process->renewed_ns ||
 	    !program_is_privileged(process->pid))
 		return;
 	process->renewed_ns = now_ns();
@@ -113,7 +137,7 @@ static void renew_events(struct copy_sampler *self, struct followed *process, ui
 			      (int)process->pid, err.what);
 }
 
-static int hear_name(struct copy_round *round, const struct perf_record *record)
+static int on_name(struct copy_round *round, const struct perf_record *record)
 {
 	struct followed *process = followed_find(&round->self->processes, record->pid);
 
@@ -129,7 +153,7 @@ static int hear_name(struct copy_round *round, const struct perf_record *record)
 }
 
 /* { pid, ppid, tid, ptid, time } of the new one. */
-static int hear_birth(struct copy_round *round, const struct perf_record *record)
+static int on_fork(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	struct followed *child;
@@ -148,7 +172,7 @@ static int hear_birth(struct copy_round *round, const struct perf_record *record
 	return 0;
 }
 
-static int hear_end(struct copy_round *round, const struct perf_record *record)
+static int on_end(struct copy_round *round, const struct perf_record *record)
 {
 	coverage_forget(&round->self->coverage, record->tid);
 	off_cpu_forget(&round->self->off_cpu, record->tid);
@@ -156,22 +180,22 @@ static int hear_end(struct copy_round *round, const struct perf_record *record)
 }
 
 /* By the type of the record; others are ignored. */
-static int (*const hearing[])(struct copy_round *round, const struct perf_record *record) = {
-	[PERF_RECORD_LOST] = hear_lost,         [PERF_RECORD_COMM] = hear_name,
-	[PERF_RECORD_EXIT] = hear_end,          [PERF_RECORD_FORK] = hear_birth,
-	[PERF_RECORD_SAMPLE] = hear_sample,     [PERF_RECORD_MMAP2] = hear_mapping,
-	[PERF_RECORD_LOST_SAMPLES] = hear_lost, [PERF_RECORD_SWITCH] = copy_hear_switch,
+static int (*const handlers[])(struct copy_round *round, const struct perf_record *record) = {
+	[PERF_RECORD_LOST] = on_lost,         [PERF_RECORD_COMM] = on_name,
+	[PERF_RECORD_EXIT] = on_end,          [PERF_RECORD_FORK] = on_fork,
+	[PERF_RECORD_SAMPLE] = on_sample,     [PERF_RECORD_MMAP2] = on_mapping,
+	[PERF_RECORD_LOST_SAMPLES] = on_lost, [PERF_RECORD_SWITCH] = copy_on_switch,
 };
 
-int copy_hear_all(struct copy_round *round, const struct perf_batch *batch)
+int copy_handle_records(struct copy_round *round, const struct perf_batch *batch)
 {
 	int r = 0;
 
 	for (size_t i = 0; !r && i < batch->count; i++) {
 		unsigned type = batch->items[i].header->type;
 
-		if (type < ARRAY_SIZE(hearing) && hearing[type])
-			r = hearing[type](round, &batch->items[i]);
+		if (type < ARRAY_SIZE(handlers) && handlers[type])
+			r = handlers[type](round, &batch->items[i]);
 	}
 	return r;
 }

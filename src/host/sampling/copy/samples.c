@@ -9,6 +9,21 @@
 
 #define LATE_NS 20000000u /* interpreted frames of an older sample belong to a later moment */
 
+/* An unknown process was forked at a moment without a record. */
+struct followed *copy_process_of(struct copy_round *round, pid_t pid)
+{
+	struct copy_sampler *self = round->self;
+	struct followed *process = followed_find(&self->processes, pid);
+
+	if (process || !self->options.children ||
+	    followed_add_child(&self->processes, pid, self->options.pid, &process))
+		return process;
+	round->listener->process(
+		round->listener->context,
+		&(struct sampled_process){ .pid = pid, .parent = self->options.pid });
+	return process;
+}
+
 static struct walk_result walk_once(struct copy_sampler *self, const struct perf_sample *from,
 				    const struct space *space, struct copied_stack *stack)
 {
@@ -19,54 +34,39 @@ static struct walk_result walk_once(struct copy_sampler *self, const struct perf
 			  self->sample->frames + from->kernel_count, SAMPLE_FRAMES_MAX);
 }
 
-/* Within the copy.  What is needed beyond it is known already. */
-static struct walk_result walk_within(struct copy_sampler *self, const struct perf_sample *from,
-				      const struct space *space, struct copied_stack *stack)
-{
-	struct stack_use use = stack->use;
-	struct walk_result result;
-
-	stack->is_shut = true;
-	result = walk_once(self, from, space, stack);
-	stack->use = use;
-	return result;
-}
-
-/* Memory beyond the copy is read later: by then it may hold another stack. */
-static enum stack_end end_of(const struct walk_result *result, const struct copied_stack *stack)
-{
-	bool is_astray = result->end == STACK_NO_MAP || result->end == STACK_NO_TABLE ||
-			 result->end == STACK_CIRCULAR || result->end == STACK_ZERO;
-
-	return is_astray && stack->beyond.was_read ? STACK_UNREADABLE : result->end;
-}
-
 /* The kernel copies up to the first page that is not present: a large buffer that was never written
  * may have many. */
 static void fill_hole(const struct copy_sampler *self, const struct copied_stack *stack)
 {
-	uint64_t wanted = self->events.attrs.items[COPY_CLOCK].sample_stack_user, sp;
+	uint64_t wanted = self->events.attrs.items[COPY_CLOCK].sample_stack_user;
+	uint64_t sp = stack->sample->registers.sp;
 
-	if (stack->use.deepest <= stack->sample->stack_size || stack->sample->stack_size >= wanted)
-		return;
-	sp = stack->sample->registers.sp;
-	live_memory_touch(stack->beyond.pid, sp + stack->sample->stack_size,
-			  sp + MIN(stack->use.deepest, wanted));
+	if (stack->use.deepest > stack->sample->stack_size && stack->sample->stack_size < wanted)
+		live_memory_touch(stack->beyond.pid, sp + stack->sample->stack_size,
+				  sp + MIN(stack->use.deepest, wanted));
 }
 
 /* A stack that leaves known code may be in code mapped since. */
-static struct walk_result copy_samples_walk(struct copy_sampler *self,
-					    const struct perf_sample *from,
-					    struct followed *process, bool *ret_guessed)
+static struct walk_result walk_copy(struct copy_sampler *self, const struct perf_sample *from,
+				    struct followed *process, bool *ret_guessed)
 {
 	struct copied_stack stack = { .sample = from, .beyond.pid = process->pid };
 	struct walk_result result = walk_once(self, from, process->space, &stack);
+	struct stack_use use;
 
 	if ((result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE) && followed_retry(process))
 		result = walk_once(self, from, process->space, &stack);
-	if (stack.beyond.was_read && !copied_stack_stands(&stack))
-		result = walk_within(self, from, process->space, &stack);
-	result.end = end_of(&result, &stack);
+	if (stack.beyond.was_read && !copied_stack_stands(&stack)) {
+		/* Only within the copy; what is needed beyond it is known already. */
+		use = stack.use;
+		stack.is_shut = true;
+		result = walk_once(self, from, process->space, &stack);
+		stack.use = use;
+	}
+	/* Memory beyond the copy was read later: by then it may have held another stack. */
+	if (stack.beyond.was_read && (result.end == STACK_NO_MAP || result.end == STACK_NO_TABLE ||
+				      result.end == STACK_CIRCULAR || result.end == STACK_ZERO))
+		result.end = STACK_UNREADABLE;
 	stack.use.is_cut = result.end == STACK_UNREADABLE;
 	stack_need_note(&self->need, &stack.use);
 	fill_hole(self, &stack);
@@ -79,11 +79,11 @@ void copy_walk(struct copy_sampler *self, const struct perf_sample *from, struct
 	struct walk_result result = { .end = STACK_NO_USER };
 	bool is_guessed = false;
 
-	followed_freshen(process);
+	followed_read_first(process);
 	if (from->kernel_count)
 		memcpy(self->sample->frames, from->kernel, from->kernel_count * sizeof(uint64_t));
 	if (from->has_user)
-		result = copy_samples_walk(self, from, process, &is_guessed);
+		result = walk_copy(self, from, process, &is_guessed);
 	self->sample->kernel_count = (uint16_t)from->kernel_count;
 	self->sample->user_count = (uint16_t)result.count;
 	self->sample->end = (uint8_t)result.end;

@@ -5,7 +5,6 @@
  * of an earlier one, as a guess.
  */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -93,7 +92,7 @@ static void sched_switch_fill(struct sample *sample, const struct off_thread *th
 	       ((size_t)thread->kernel_count + thread->user_count) * sizeof(*thread->frames));
 }
 
-static void come_back(struct copy_round *round, struct off_thread *thread, uint64_t now)
+static void thread_returned(struct copy_round *round, struct off_thread *thread, uint64_t now)
 {
 	struct copy_sampler *self = round->self;
 	struct followed *process = copy_process_of(round, thread->pid);
@@ -107,7 +106,7 @@ static void come_back(struct copy_round *round, struct off_thread *thread, uint6
 		thread->has_stack = false;
 }
 
-int copy_hear_switch(struct copy_round *round, const struct perf_record *record)
+int copy_on_switch(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	struct off_thread *thread;
@@ -119,7 +118,7 @@ int copy_hear_switch(struct copy_round *round, const struct perf_record *record)
 	if (!thread)
 		return -ENOMEM;
 	if (!(record->header->misc & PERF_RECORD_MISC_SWITCH_OUT)) {
-		come_back(round, thread, record->time_ns);
+		thread_returned(round, thread, record->time_ns);
 		return 0;
 	}
 	thread->is_out = true;
@@ -128,7 +127,7 @@ int copy_hear_switch(struct copy_round *round, const struct perf_record *record)
 	return 0;
 }
 
-int copy_hear_leaving(struct copy_round *round, const struct perf_record *record)
+int copy_on_leaving(struct copy_round *round, const struct perf_record *record)
 {
 	struct copy_sampler *self = round->self;
 	struct followed *process = copy_process_of(round, record->pid);
@@ -174,18 +173,14 @@ void copy_judge_switches(struct copy_sampler *self)
 static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
 			 struct followed *process)
 {
-	struct blocked_stack stack;
+	uint64_t read_ns;
 
 	(void)copy_use_outside(self, process);
-	if (blocked_stack_read(&stack, process->space, thread->tid, self->sample->frames,
-			       SAMPLE_FRAMES_MAX, &self->outside) < 0)
+	if (blocked_stack_read(self->sample, &read_ns, process->space, thread->tid,
+			       &self->outside) < 0)
 		return;
-	self->sample->kernel_count = 0;
-	self->sample->user_count = (uint16_t)stack.count;
-	self->sample->end = (uint8_t)stack.end;
-	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
 	if (off_thread_keep_stack(thread, outside_frames_join(&self->outside, self->sample),
-				  stack.read_ns) < 0)
+				  read_ns) < 0)
 		thread->has_stack = false;
 }
 
@@ -205,5 +200,5 @@ void copy_flush_switches(struct copy_round *round)
 	uint64_t now = now_ns();
 
 	for (size_t i = 0; i < round->self->off_cpu.count; i++)
-		come_back(round, &round->self->off_cpu.items[i], now);
+		thread_returned(round, &round->self->off_cpu.items[i], now);
 }

@@ -7,7 +7,7 @@
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
 #include "host/process/maps.h"
-#include "host/sampling/live_memory.h"
+#include "host/sampling/copy/copied_stack.h"
 #include "shared/base/macros.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@
 #define STACKS_MAX      4096u         /* of a process */
 #define PAGE_IN_USE     (3ull << 62)  /* present or swapped, in /proc/PID/pagemap */
 #define STACK_BYTES_MAX (64ull << 20) /* larger: arenas and heaps, or the first stack */
-#define BATCH_BYTES     (TOUCHED_MAX * LATER_MEMORY_PIECE) /* of live_memory_touch() */
+#define BATCH_BYTES     (TOUCHED_MAX * LIVE_MEMORY_PIECE) /* of live_memory_touch() */
 
 struct holes {
 	pid_t pid;
@@ -49,18 +49,6 @@ static bool is_stack(const struct maps *maps, size_t index)
 	       !guard->writable && !guard->executable && !guard->path[0];
 }
 
-static bool pages_read(struct stack_pages *ret, int pagemap, const struct mapping *stack)
-{
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	uint64_t count = MIN((stack->end - stack->start) / page, (uint64_t)PAGES_MAX);
-	ssize_t size = (ssize_t)(count * sizeof(*ret->entries));
-
-	ret->start = stack->end - count * page;
-	ret->count = count;
-	return pread(pagemap, ret->entries, (size_t)size,
-		     (off_t)(ret->start / page * sizeof(*ret->entries))) == size;
-}
-
 static bool is_in_use(const struct stack_pages *pages, size_t index)
 {
 	return index < pages->count && pages->entries[index] & PAGE_IN_USE;
@@ -74,32 +62,38 @@ static bool may_go_on(const struct holes *holes)
 	return now_ns() < holes->until_ns && !interrupt_is_waiting() && poll(&process, 1, 0) <= 0;
 }
 
-static bool range_fill(const struct holes *holes, uint64_t start, uint64_t end)
+/* False: stop filling. */
+static bool pages_fill(const struct holes *holes, const struct stack_pages *pages)
 {
-	for (; start < end; start += BATCH_BYTES) {
-		if (!may_go_on(holes))
-			return false;
-		live_memory_touch(holes->pid, start, MIN(end, start + BATCH_BYTES));
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), start, end;
+	size_t i = 0, first;
+
+	while (i < pages->count && !is_in_use(pages, i))
+		i++;
+	for (; i < pages->count; i++) {
+		for (first = i; i < pages->count && !is_in_use(pages, i);)
+			i++;
+		end = pages->start + i * page;
+		for (start = pages->start + first * page; start < end; start += BATCH_BYTES) {
+			if (!may_go_on(holes))
+				return false;
+			live_memory_touch(holes->pid, start, MIN(end, start + BATCH_BYTES));
+		}
 	}
 	return true;
 }
 
-/* False: stop filling. */
-static bool pages_fill(const struct holes *holes, const struct stack_pages *pages)
+/* The pages at the end of a stack; false: they are not known. */
+static bool pages_read(struct stack_pages *ret, int pagemap, const struct mapping *stack)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	size_t i = 0, first;
-	bool goes_on = true;
+	uint64_t count = MIN((stack->end - stack->start) / page, (uint64_t)PAGES_MAX);
+	ssize_t size = (ssize_t)(count * sizeof(*ret->entries));
 
-	while (i < pages->count && !is_in_use(pages, i))
-		i++;
-	while (goes_on && i < pages->count) {
-		for (first = i; i < pages->count && !is_in_use(pages, i);)
-			i++;
-		goes_on = range_fill(holes, pages->start + first * page, pages->start + i * page);
-		i += goes_on;
-	}
-	return goes_on;
+	ret->start = stack->end - count * page;
+	ret->count = count;
+	return pread(pagemap, ret->entries, (size_t)size,
+		     (off_t)(ret->start / page * sizeof(*ret->entries))) == size;
 }
 
 static void stacks_fill(const struct holes *holes)

@@ -37,16 +37,6 @@ static bool is_often(const struct stack_need *need, uint64_t count)
 	return need->judged >= JUDGED_FROM && count * 100 > need->judged;
 }
 
-/* Twice the observed need: later stacks will be deeper. */
-static uint32_t size_after_trial(const struct stack_need *need, uint32_t size)
-{
-	uint64_t wanted = MAX(ALIGN_UP(need->within * 2, GRAIN), (uint64_t)STACK_NEED_FIRST);
-
-	if (need->judged < TRIAL || is_often(need, need->ran_off))
-		return size;
-	return (uint32_t)MIN(wanted, (uint64_t)size);
-}
-
 uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 {
 	uint64_t wanted = need->deepest + need->deepest / 4;
@@ -54,8 +44,13 @@ uint32_t stack_need_size(const struct stack_need *need, uint32_t size)
 	/* The full depth of a stack that was cut is not known. */
 	if (need->is_cut)
 		return STACK_NEED_MOST;
-	if (need->is_trial)
-		return size_after_trial(need, size);
+	if (need->is_trial) {
+		/* Twice the observed need: later stacks will be deeper. */
+		wanted = MAX(ALIGN_UP(need->within * 2, GRAIN), (uint64_t)STACK_NEED_FIRST);
+		if (need->judged < TRIAL || is_often(need, need->ran_off))
+			return size;
+		return (uint32_t)MIN(wanted, (uint64_t)size);
+	}
 	if (!is_often(need, need->ran_off))
 		return size;
 	wanted = MAX(ALIGN_UP(wanted, GRAIN), (uint64_t)size * 2);

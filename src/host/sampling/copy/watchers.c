@@ -7,12 +7,12 @@
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include "host/core/clock.h"
+#include "host/core/threads/quiet_thread.h"
 #include "host/sampling/priority.h"
 
 #define WATCHERS_MAX 128u /* a machine with more processors has no watchers */
@@ -25,31 +25,21 @@ struct watcher {
 
 struct watchers {
 	pthread_mutex_t lock; /* guards all below, and what take() uses */
-	pthread_cond_t has_news;
+	pthread_cond_t has_result;
 	int (*take)(void *context); /* NULL: not now */
 	void *context;
-	int news; /* its last result other than 0 */
+	int result; /* its last one other than 0 */
 	uint64_t used_ns;
 	int end_fd; /* readable: the thread ends */
 	size_t count;
 	struct watcher items[WATCHERS_MAX];
 };
 
-/* Raises the watcher's priority above the threads that it watches, if allowed. */
-static void come_first(void)
+static void watchers_return(struct watchers *all, int result)
 {
-	struct priority priority;
-
-	priority_raise(&priority);
-	if (!priority.tid)
-		priority_shorten_turns(&priority);
-}
-
-static void watchers_tell(struct watchers *all, int news)
-{
-	all->news = news;
+	all->result = result;
 	all->take = NULL;
-	pthread_cond_signal(&all->has_news);
+	pthread_cond_signal(&all->has_result);
 }
 
 static void take_now(struct watchers *all)
@@ -60,25 +50,22 @@ static void take_now(struct watchers *all)
 	pthread_mutex_lock(&all->lock);
 	r = all->take ? all->take(all->context) : 0;
 	if (r)
-		watchers_tell(all, r);
+		watchers_return(all, r);
 	all->used_ns += thread_cpu_ns() - since;
-	pthread_mutex_unlock(&all->lock);
-}
-
-static void give_up(struct watchers *all)
-{
-	pthread_mutex_lock(&all->lock);
-	watchers_tell(all, -ENODATA);
 	pthread_mutex_unlock(&all->lock);
 }
 
 static void *watcher_run(void *context)
 {
 	const struct watcher *self = context;
+	struct priority priority;
 	struct pollfd waits[] = { { .fd = self->fd, .events = POLLIN },
 				  { .fd = self->all->end_fd, .events = POLLIN } };
 
-	come_first();
+	/* Above the threads that it watches, if allowed. */
+	priority_raise(&priority);
+	if (!priority.tid)
+		priority_shorten_turns(&priority);
 	for (;;) {
 		if (poll(waits, ARRAY_SIZE(waits), -1) < 0 && errno != EINTR)
 			break;
@@ -89,57 +76,40 @@ static void *watcher_run(void *context)
 		if (waits[0].revents)
 			take_now(self->all);
 	}
-	give_up(self->all);
+	pthread_mutex_lock(&self->all->lock);
+	watchers_return(self->all, -ENODATA);
+	pthread_mutex_unlock(&self->all->lock);
 	return NULL;
 }
 
-static int start_one(struct watcher *watcher)
-{
-	cpu_set_t set;
-	int r = -pthread_create(&watcher->thread, NULL, watcher_run, watcher);
-
-	CPU_ZERO(&set);
-	CPU_SET((size_t)watcher->cpu, &set);
-	if (!r)
-		pthread_setaffinity_np(watcher->thread, sizeof(set), &set);
-	return r;
-}
-
-/* Blocks signals: they are for the threads of the library's caller. */
+/* One on each processor that has a ring. */
 static int start_all(struct watchers *self, const struct perf_events *events)
 {
-	sigset_t all, before;
 	int r = 0;
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
 	for (size_t i = 0; !r && i < events->ring_count; i++) {
 		struct watcher *watcher = &self->items[self->count];
+		cpu_set_t set;
 
 		if (!events->rings[i].page)
 			continue;
 		*watcher = (struct watcher){ .all = self,
 					     .cpu = events->rings[i].cpu,
 					     .fd = events->rings[i].fd };
-		r = start_one(watcher);
-		self->count += !r;
+		r = quiet_thread(&watcher->thread, watcher_run, watcher);
+		if (r)
+			break;
+		CPU_ZERO(&set);
+		CPU_SET((size_t)watcher->cpu, &set);
+		pthread_setaffinity_np(watcher->thread, sizeof(set), &set);
+		self->count++;
 	}
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return r;
-}
-
-static void init_condition(pthread_cond_t *ret)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(ret, &attributes);
-	pthread_condattr_destroy(&attributes);
 }
 
 int watchers_open(struct watchers **ret, const struct perf_events *events)
 {
+	pthread_condattr_t attributes;
 	struct watchers *self;
 	int r;
 
@@ -154,7 +124,10 @@ int watchers_open(struct watchers **ret, const struct perf_events *events)
 		return -EMFILE;
 	}
 	pthread_mutex_init(&self->lock, NULL);
-	init_condition(&self->has_news);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&self->has_result, &attributes);
+	pthread_condattr_destroy(&attributes);
 	pthread_mutex_lock(&self->lock);
 	r = start_all(self, events);
 	if (r < 0)
@@ -171,16 +144,16 @@ int watchers_let(struct watchers *self, int (*take)(void *context), void *contex
 	struct timespec end = { .tv_sec = (time_t)(end_ns / 1000000000u),
 				.tv_nsec = (long)(end_ns % 1000000000u) };
 
-	if (self->news == -ENODATA)
+	if (self->result == -ENODATA)
 		return -ENODATA;
-	self->news = 0;
+	self->result = 0;
 	self->take = take;
 	self->context = context;
-	while (!self->news &&
-	       pthread_cond_timedwait(&self->has_news, &self->lock, &end) != ETIMEDOUT)
+	while (!self->result &&
+	       pthread_cond_timedwait(&self->has_result, &self->lock, &end) != ETIMEDOUT)
 		;
 	self->take = NULL;
-	return self->news;
+	return self->result;
 }
 
 uint64_t watchers_used_ns(const struct watchers *self)
@@ -188,29 +161,24 @@ uint64_t watchers_used_ns(const struct watchers *self)
 	return self ? self->used_ns : 0;
 }
 
-/* Lets watchers end on any processor: a realtime program may occupy theirs for ever. */
-static void join_all(struct watchers *self)
-{
-	cpu_set_t set;
-	bool is_known = !sched_getaffinity(0, sizeof(set), &set);
-
-	for (size_t i = 0; i < self->count; i++) {
-		if (is_known)
-			pthread_setaffinity_np(self->items[i].thread, sizeof(set), &set);
-		pthread_join(self->items[i].thread, NULL);
-	}
-}
-
 void watchers_close(struct watchers *self)
 {
 	const uint64_t one = 1;
+	bool is_known;
+	cpu_set_t set;
 
 	if (!self)
 		return;
 	(void)!write(self->end_fd, &one, sizeof(one));
 	pthread_mutex_unlock(&self->lock);
-	join_all(self);
-	pthread_cond_destroy(&self->has_news);
+	/* They end on any processor: a realtime program may occupy theirs for ever. */
+	is_known = !sched_getaffinity(0, sizeof(set), &set);
+	for (size_t i = 0; i < self->count; i++) {
+		if (is_known)
+			pthread_setaffinity_np(self->items[i].thread, sizeof(set), &set);
+		pthread_join(self->items[i].thread, NULL);
+	}
+	pthread_cond_destroy(&self->has_result);
 	pthread_mutex_destroy(&self->lock);
 	close(self->end_fd);
 	free(self);

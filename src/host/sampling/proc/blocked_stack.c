@@ -72,39 +72,35 @@ static int read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
 	return ret->is_known ? 0 : -EAGAIN;
 }
 
-static bool is_code(const struct space *space, const struct copy *copy, uint64_t address)
-{
-	uint64_t word;
-
-	return !read_copy((void *)(uintptr_t)copy, address, &word, WORD) &&
-	       space_find(space, word & ARCH_ADDRESS_MASK);
-}
-
 /* The first address that may be a saved frame pointer and leads to the outermost frame. */
-static bool blocked_stack_guess(const struct space *space, const struct copy *copy,
-				struct walk_registers *registers, __u64 *frames, unsigned capacity,
-				struct walk_result *result)
+static bool guess_fp(const struct space *space, const struct copy *copy,
+		     struct walk_registers *registers, struct sample *ret,
+		     struct walk_result *result)
 {
 	const struct memory_reader reader = { read_copy, (void *)(uintptr_t)copy };
 
 	registers->is_fp_unknown = false;
 	for (unsigned i = 0; i < GUESSES; i++) {
 		struct walk_result attempt;
+		uint64_t code;
 
 		registers->fp = copy->base + i * WORD;
-		if (!is_code(space, copy, registers->fp + WORD))
+		if (read_copy((void *)(uintptr_t)copy, registers->fp + WORD, &code, WORD) ||
+		    !space_find(space, code & ARCH_ADDRESS_MASK))
 			continue;
-		attempt = stack_walk(space, registers, &reader, frames, capacity);
+		attempt = stack_walk(space, registers, &reader, ret->frames, SAMPLE_FRAMES_MAX);
 		if (attempt.end != STACK_COMPLETE)
 			continue;
 		*result = attempt;
 		return true;
 	}
+	registers->is_fp_unknown = true;
+	*result = stack_walk(space, registers, &reader, ret->frames, SAMPLE_FRAMES_MAX);
 	return false;
 }
 
-static void walk_blocked(struct blocked_stack *ret, const struct space *space, struct copy *copy,
-			 const struct blocked_call *call, __u64 *frames, unsigned capacity)
+static void walk_blocked(struct sample *ret, const struct space *space, struct copy *copy,
+			 const struct blocked_call *call)
 {
 	const struct memory_reader reader = { read_copy, copy };
 	struct walk_registers registers = {
@@ -113,23 +109,18 @@ static void walk_blocked(struct blocked_stack *ret, const struct space *space, s
 		.is_fp_unknown = true,
 		.is_lr_unknown = true,
 	};
-	struct walk_result result = stack_walk(space, &registers, &reader, frames, capacity);
+	struct walk_result result =
+		stack_walk(space, &registers, &reader, ret->frames, SAMPLE_FRAMES_MAX);
+	bool is_guessed = result.needs_fp && guess_fp(space, copy, &registers, ret, &result);
 
-	if (result.needs_fp) {
-		ret->is_guessed =
-			blocked_stack_guess(space, copy, &registers, frames, capacity, &result);
-		if (!ret->is_guessed) {
-			registers.is_fp_unknown = true;
-			result = stack_walk(space, &registers, &reader, frames, capacity);
-		}
-	}
-	ret->count = result.count;
-	ret->end = result.end;
-	ret->is_guessed |= result.is_guessed;
+	ret->kernel_count = 0;
+	ret->user_count = (uint16_t)result.count;
+	ret->end = (uint8_t)result.end;
+	ret->flags = is_guessed || result.is_guessed ? SAMPLE_GUESSED : 0;
 }
 
-int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
-		       __u64 *frames, unsigned capacity, struct outside_frames *outside)
+int blocked_stack_read(struct sample *ret, uint64_t *ret_ns, const struct space *space, pid_t tid,
+		       struct outside_frames *outside)
 {
 	struct blocked_call call = { 0 }, again = { 0 };
 	struct copy copy;
@@ -145,7 +136,7 @@ int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid
 		return r;
 	if (again.stack != call.stack || again.ip != call.ip || again.nr != call.nr)
 		return -EAGAIN;
-	*ret = (struct blocked_stack){ .read_ns = now_ns() };
-	walk_blocked(ret, space, &copy, &call, frames, capacity);
+	*ret_ns = now_ns();
+	walk_blocked(ret, space, &copy, &call);
 	return 0;
 }

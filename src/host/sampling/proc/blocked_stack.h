@@ -10,14 +10,8 @@
 #include "host/sampling/interpreter_stacks.h"
 #include "host/unwind/space.h"
 
-struct blocked_stack {
-	uint64_t read_ns; /* when it was last seen waiting there */
-	unsigned count;
-	enum stack_end end;
-	bool is_guessed;
-};
-
-/* -EACCES, -EPERM: not allowed; -ESRCH: it has ended; -EAGAIN: it does not wait in a call.
- * `outside` reads its interpreted frames of the same moment. */
-int blocked_stack_read(struct blocked_stack *ret, const struct space *space, pid_t tid,
-		       __u64 *frames, unsigned capacity, struct outside_frames *outside) MUST_CHECK;
+/* Fills the frames, end and flags of a sample with room for SAMPLE_FRAMES_MAX; *ret_ns: when the
+ * thread was last seen waiting there.  -EACCES, -EPERM: not allowed; -ESRCH: it has ended; -EAGAIN:
+ * it does not wait in a call.  `outside` reads its interpreted frames of the same moment. */
+int blocked_stack_read(struct sample *ret, uint64_t *ret_ns, const struct space *space, pid_t tid,
+		       struct outside_frames *outside) MUST_CHECK;

@@ -5,8 +5,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
@@ -31,13 +29,8 @@ static int add_process(struct polling *self, pid_t pid, struct followed **ret)
 	int r = followed_add_child(&self->processes, pid, /* parent */ 0, ret);
 
 	if (!r)
-		followed_freshen(*ret);
+		followed_read_first(*ret);
 	return r;
-}
-
-static bool is_wanted(const struct polling *self, enum sample_kind kind)
-{
-	return kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu;
 }
 
 /* Emits all that is owed of this kind as one sample. */
@@ -58,7 +51,7 @@ static void polling_emit(struct polling_round *round, struct thread_time *time,
 		.state = kind == SAMPLE_BLOCKED && is_asleep ? (uint8_t)time->state : 'R',
 	};
 	time->owed_ns[kind] = 0;
-	if (!process || !is_wanted(self, kind))
+	if (!process || !(kind == SAMPLE_RUNNING ? self->options.on_cpu : self->options.off_cpu))
 		return;
 	if (self->stack && is_asleep == (kind == SAMPLE_BLOCKED) && !round->is_last)
 		self->stack(self, process, time->tid);
@@ -92,13 +85,6 @@ static void emit_all(void *context, struct thread_time *time)
 			polling_emit(&round, time, kind);
 }
 
-/* Where the kernel keeps no such statistics, its clock ticks are a rough substitute. */
-static void read_times(pid_t pid, pid_t tid, const struct process_stat *stat, struct schedstat *ret)
-{
-	if (schedstat_read(pid, tid, ret) || (!ret->run_ns && stat->cpu_ns))
-		*ret = (struct schedstat){ .run_ns = stat->cpu_ns };
-}
-
 /* NULL: the first poll of it, or no memory. */
 static struct thread_time *known_time(struct polling *self, const struct thread_time *now,
 				      const struct process_stat *stat)
@@ -118,7 +104,7 @@ static struct thread_time *known_time(struct polling *self, const struct thread_
 	return stat->start_tick > self->begin_tick ? time : NULL;
 }
 
-static void look_at(struct polling_round *round, struct followed *process, pid_t tid)
+static void poll_thread(struct polling_round *round, struct followed *process, pid_t tid)
 {
 	struct thread_time now = { .pid = process->pid, .tid = tid }, *time;
 	struct process_stat stat;
@@ -126,42 +112,27 @@ static void look_at(struct polling_round *round, struct followed *process, pid_t
 
 	if (stat_read(process->pid, tid, &stat, &err) < 0 || stat.state == 'Z' || stat.state == 'X')
 		return;
-	read_times(process->pid, tid, &stat, &now.last);
+	/* Where the kernel keeps no such statistics, its clock ticks are a rough substitute. */
+	if (schedstat_read(process->pid, tid, &now.last) || (!now.last.run_ns && stat.cpu_ns))
+		now.last = (struct schedstat){ .run_ns = stat.cpu_ns };
 	now.seen_ns = now_ns();
 	now.state = stat.state;
 	time = known_time(round->self, &now, &stat);
 	if (!time)
 		return;
-	thread_time_look(time, &now.last, now.seen_ns, stat.state);
+	thread_time_poll(time, &now.last, now.seen_ns, stat.state);
 	if (round->listener)
 		emit_due(round, time);
 }
 
-static int look_at_process(struct polling_round *round, struct followed *process, struct err *err)
+static int poll_process(struct polling_round *round, struct followed *process, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	size_t count = 0;
 	int r = proc_list(process->pid, "task", &tids, &count, err);
 
 	for (size_t i = 0; !r && i < count; i++)
-		look_at(round, process, tids[i]);
-	return r;
-}
-
-/* In the unit of /proc/PID/stat. */
-static uint64_t boot_tick(void)
-{
-	return boot_now_ns() / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
-}
-
-/* Time spent before sampling does not count. */
-static int note_times(struct polling *self, struct err *err)
-{
-	struct polling_round round = { .self = self };
-	int r = 0;
-
-	for (size_t i = 0; !r && i < self->processes.count; i++)
-		r = look_at_process(&round, self->processes.items[i], err);
+		poll_thread(round, process, tids[i]);
 	return r;
 }
 
@@ -176,6 +147,17 @@ static int add_further(struct polling *self, struct err *err)
 		if (!r && add_process(self, self->options.further[i], &process))
 			r = err_set(err, -ENOMEM, "no memory for a sampler");
 	}
+	return r;
+}
+
+/* Time spent before sampling does not count. */
+static int note_times(struct polling *self, struct err *err)
+{
+	struct polling_round round = { .self = self };
+	int r = add_further(self, err);
+
+	for (size_t i = 0; !r && i < self->processes.count; i++)
+		r = poll_process(&round, self->processes.items[i], err);
 	return r;
 }
 
@@ -197,15 +179,13 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	self->options = *options;
 	self->options.hz = MIN(options->hz, POLLING_HZ_MAX);
 	self->last_ns = now_ns();
-	self->begin_tick = boot_tick();
+	self->begin_tick = boot_now_ns() / (1000000000u / (uint64_t)sysconf(_SC_CLK_TCK));
 	self->sample = calloc(1, sizeof(*self->sample) + 2 * SAMPLE_FRAMES_MAX * sizeof(uint64_t));
 	if (!self->sample || add_process(self, options->pid, &self->root)) {
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	}
-	r = add_further(self, err);
-	if (!r)
-		r = note_times(self, err);
+	r = note_times(self, err);
 	if (r < 0) {
 		polling_close(&self->base);
 		return r;
@@ -248,13 +228,7 @@ static bool has_several(const struct polling *self)
 	return self->options.children || self->options.further_count;
 }
 
-static bool is_over(const struct polling *self)
-{
-	return has_several(self) ? followed_all_have_ended(&self->processes)
-				 : followed_has_ended(self->root);
-}
-
-static int look_at_all(struct polling_round *round, uint64_t now, struct err *err)
+static int poll_all(struct polling_round *round, uint64_t now, struct err *err)
 {
 	struct polling *self = round->self;
 	struct err gone = { 0 };
@@ -264,12 +238,12 @@ static int look_at_all(struct polling_round *round, uint64_t now, struct err *er
 	for (size_t i = 0; i < self->processes.count; i++) {
 		struct followed *process = self->processes.items[i];
 
-		followed_look_at_java(process, now);
+		followed_refresh_java(process, now);
 		if (!followed_has_ended(process))
-			r = look_at_process(round, process, has_several(self) ? &gone : err);
+			r = poll_process(round, process, has_several(self) ? &gone : err);
 	}
-	if (self->root->java.why[0])
-		sampler_limit(&self->base, "%s", self->root->java.why);
+	if (self->root->generated.why[0])
+		sampler_limit(&self->base, "%s", self->root->generated.why);
 	thread_times_sweep(&self->times, now, emit_all, round);
 	self->last_ns = now;
 	return has_several(self) ? 0 : r;
@@ -292,14 +266,15 @@ int polling_drain(struct sampler *sampler, const struct sampler_listener *listen
 	uint64_t now = now_ns();
 	int r = 0;
 
-	if (is_over(self)) {
+	if (has_several(self) ? followed_all_have_ended(&self->processes)
+			      : followed_has_ended(self->root)) {
 		polling_flush(&round);
 		return -ESRCH;
 	}
 	if (self->is_flushed ||
 	    (!self->is_stopped && now - self->last_ns < 1000000000u / self->options.hz))
 		return 0;
-	r = look_at_all(&round, now, err);
+	r = poll_all(&round, now, err);
 	if (self->is_stopped)
 		polling_flush(&round);
 	return r;

@@ -4,22 +4,12 @@
  */
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "host/process/procfs.h"
 #include "host/process/rights/rights.h"
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/proc/polling.h"
-
-static int read_refuse(int code, struct err *err)
-{
-	err_set(err, code, "read the stacks of waiting threads: %s", strerror(-code));
-	err_exit(err, EXIT_NOT_PERMITTED);
-	err_why(err, "only its own user, or CAP_SYS_PTRACE, may read a process's memory (and "
-		     "kernel.yama.ptrace_scope may ask for more)");
-	return err_fix(err, "%s", rights_fix());
-}
 
 static void join_interpreted(struct polling *self)
 {
@@ -31,38 +21,34 @@ static void join_interpreted(struct polling *self)
 
 static void read_waiting(struct polling *self, struct followed *process, pid_t tid)
 {
-	struct blocked_stack stack;
-	int r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				   SAMPLE_FRAMES_MAX, &self->outside);
+	uint64_t read_ns;
+	int r = blocked_stack_read(self->sample, &read_ns, process->space, tid, &self->outside);
 
-	if (!r && (stack.end == STACK_NO_MAP || stack.end == STACK_NO_TABLE) &&
+	if (!r && (self->sample->end == STACK_NO_MAP || self->sample->end == STACK_NO_TABLE) &&
 	    followed_retry(process))
-		r = blocked_stack_read(&stack, process->space, tid, self->sample->frames,
-				       SAMPLE_FRAMES_MAX, &self->outside);
+		r = blocked_stack_read(self->sample, &read_ns, process->space, tid, &self->outside);
 	if (r < 0) {
 		self->sample->end = STACK_UNREADABLE;
+		self->sample->user_count = 0;
+		self->sample->flags = 0;
 		return;
 	}
-	self->sample->user_count = (uint16_t)stack.count;
-	self->sample->end = (uint8_t)stack.end;
-	self->sample->flags = stack.is_guessed ? SAMPLE_GUESSED : 0;
 	join_interpreted(self);
 }
 
 /* Native frames of a running thread are in its registers; those of interpreters are all in memory.
  */
-static void read_running(struct polling *self, struct followed *process, pid_t tid)
+static void read_stack(struct polling *self, struct followed *process, pid_t tid)
 {
+	followed_use_outside(process, &self->outside, &self->base);
+	if (self->sample->kind == SAMPLE_BLOCKED) {
+		read_waiting(self, process, tid);
+		return;
+	}
 	outside_frames_read(&self->outside, process->pid, tid);
 	join_interpreted(self);
 	if (self->sample->user_count)
 		self->sample->end = STACK_COMPLETE;
-}
-
-static void read_stack(struct polling *self, struct followed *process, pid_t tid)
-{
-	followed_use_outside(process, &self->outside, &self->base);
-	(self->sample->kind == SAMPLE_BLOCKED ? read_waiting : read_running)(self, process, tid);
 }
 
 /* The same file and the same check as for each later stack. */
@@ -73,7 +59,13 @@ static int read_probe(pid_t pid, struct err *err)
 
 	snprintf(name, sizeof(name), "task/%d/syscall", (int)pid);
 	r = proc_read_small(pid, name, text, sizeof(text), err);
-	return r == -EACCES || r == -EPERM ? read_refuse((int)r, err) : (int)MIN(r, 0);
+	if (r != -EACCES && r != -EPERM)
+		return (int)MIN(r, 0);
+	err_set(err, (int)r, "read the stacks of waiting threads: %s", strerror((int)-r));
+	err_exit(err, EXIT_NOT_PERMITTED);
+	err_why(err, "only its own user, or CAP_SYS_PTRACE, may read a process's memory (and "
+		     "kernel.yama.ptrace_scope may ask for more)");
+	return err_fix(err, "%s", rights_fix());
 }
 
 static int read_open(struct sampler **ret, const struct sampler_options *options, struct err *err)

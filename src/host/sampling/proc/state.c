@@ -1,7 +1,6 @@
 /*
  * The sampler "state": the states of threads, which every user can read of any process.
  */
-#include <stdio.h>
 
 #include "host/sampling/proc/polling.h"
 

@@ -7,37 +7,33 @@
 #include "host/core/sorted.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 static uint64_t tid_at(const void *items, size_t index)
 {
 	return (uint64_t)((const struct thread_time *)items)[index].tid;
 }
 
-static size_t index_of(const struct thread_times *times, pid_t tid)
+static bool find_thread(const struct thread_times *times, pid_t tid, size_t *ret_index)
 {
-	return count_below(times->items, times->count, (uint64_t)tid, tid_at);
+	return find_sorted(times->items, times->count, (uint64_t)tid, tid_at, ret_index);
 }
 
 struct thread_time *thread_times_find(const struct thread_times *times, pid_t tid)
 {
-	size_t index = index_of(times, tid);
+	size_t index;
 
-	return index < times->count && times->items[index].tid == tid ? &times->items[index] : NULL;
+	return find_thread(times, tid, &index) ? &times->items[index] : NULL;
 }
 
 struct thread_time *thread_times_add(struct thread_times *times, const struct thread_time *first)
 {
-	size_t index = index_of(times, first->tid);
-	struct thread_time *time;
+	size_t index;
 
-	if (make_room(&times->items, times->count, &times->room, sizeof(*time)))
+	(void)find_thread(times, first->tid, &index);
+	if (insert_room(&times->items, &times->count, &times->room, sizeof(*first), index))
 		return NULL;
-	time = &times->items[index];
-	memmove(time + 1, time, (times->count - index) * sizeof(*time));
-	*time = *first;
-	times->count++;
-	return time;
+	times->items[index] = *first;
+	return &times->items[index];
 }
 
 void thread_times_sweep(struct thread_times *times, uint64_t since_ns,
@@ -62,7 +58,7 @@ void thread_times_done(struct thread_times *times)
 
 /* The kernel adds the time in a queue when the thread gets a processor: unexplained time of a
  * runnable thread may be that, and is explained later. */
-void thread_time_look(struct thread_time *time, const struct schedstat *now, uint64_t now_ns,
+void thread_time_poll(struct thread_time *time, const struct schedstat *now, uint64_t now_ns,
 		      char state)
 {
 	uint64_t run_ns = now->run_ns - MIN(now->run_ns, time->last.run_ns);

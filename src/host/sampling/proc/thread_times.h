@@ -9,8 +9,6 @@
 
 #include "host/process/stat.h"
 
-#include <stdbool.h>
-
 struct thread_time {
 	pid_t pid, tid;
 	uint64_t seen_ns;               /* the last poll */
@@ -36,7 +34,7 @@ void thread_times_sweep(struct thread_times *times, uint64_t since_ns,
 void thread_times_done(struct thread_times *times);
 
 /* A poll, in that state: the time since the last one is owed. */
-void thread_time_look(struct thread_time *time, const struct schedstat *now, uint64_t now_ns,
+void thread_time_poll(struct thread_time *time, const struct schedstat *now, uint64_t now_ns,
 		      char state);
 /* The last poll: no time stays unexplained. */
 void thread_time_end(struct thread_time *time);

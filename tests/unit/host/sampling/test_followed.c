@@ -83,7 +83,7 @@ static void a_child_has_the_mappings_of_its_parent_until_they_are_read(void **st
 	assert_ptr_equal(add(&set, pid, getpid()), child);
 	space_forget(parent->space);
 	assert_int_equal(child->space->count, count);
-	followed_freshen(child);
+	followed_read_first(child);
 	assert_true(!child->is_unread && child->space->count);
 	end_child(pid);
 	followed_done(&set);
@@ -98,7 +98,7 @@ static void who_is_gone_has_no_mappings(void **state)
 	(void)state;
 	end_child(pid);
 	process = add(&set, pid, 0);
-	followed_freshen(process);
+	followed_read_first(process);
 	assert_int_equal(process->space->count, 0);
 	assert_true(followed_has_ended(process));
 	followed_done(&set);
@@ -130,14 +130,14 @@ static void mappings_are_read_in_vain_more_and_more_rarely(void **state)
 
 	(void)state;
 	assert_false(followed_retry(process));
-	assert_true(process->patience_ns > 0);
+	assert_true(process->retry_pause_ns > 0);
 	for (unsigned i = 0; i < 20; i++) {
-		assert_true(process->patience_ns >= last_ns);
-		last_ns = process->patience_ns;
+		assert_true(process->retry_pause_ns >= last_ns);
+		last_ns = process->retry_pause_ns;
 		process->looked_ns = 0;
 		assert_false(followed_retry(process));
 	}
-	assert_int_equal(process->patience_ns, last_ns);
+	assert_int_equal(process->retry_pause_ns, last_ns);
 	process->looked_ns = now_ns();
 	space_forget(process->space);
 	assert_false(followed_retry(process));

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/sampling/bpf/raw_stack.h"
-#include "host/sampling/bpf/stack_rest.h"
+#include "host/sampling/bpf/sent_stack.h"
 #include "host/unwind/walk.h"
 
 #define CODE  0x400000u

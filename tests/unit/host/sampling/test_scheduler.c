@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/sampling/bpf/scheduler.h"
+#include "host/sampling/bpf/off_cpu.h"
 #include "shared/wire/sample.h"
 
 #include <stdio.h>

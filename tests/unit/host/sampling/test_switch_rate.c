@@ -24,9 +24,9 @@ static void counts_what_happened_since_the_last_look(void **state)
 	uint64_t begin = now_ns(), per_second;
 
 	(void)state;
-	assert_int_equal(switch_rate_look(&rate, &pid, 1), 0);
+	assert_int_equal(switch_rate_read(&rate, &pid, 1), 0);
 	sleep_often();
-	per_second = switch_rate_look(&rate, &pid, 1);
+	per_second = switch_rate_read(&rate, &pid, 1);
 	assert_in_range(per_second, SLEEPS * 900000000ull / (now_ns() - begin), UINT64_MAX);
 	switch_rate_done(&rate);
 }
@@ -39,9 +39,9 @@ static void says_nothing_too_early(void **state)
 
 	(void)state;
 	sleep_often();
-	assert_int_equal(switch_rate_look(&rate, &pid, 1), 0);
+	assert_int_equal(switch_rate_read(&rate, &pid, 1), 0);
 	rate.looked_ns = now_ns();
-	assert_int_equal(switch_rate_look(&rate, &pid, 1), 0);
+	assert_int_equal(switch_rate_read(&rate, &pid, 1), 0);
 	switch_rate_done(&rate);
 }
 
@@ -51,7 +51,7 @@ static void knows_nothing_of_a_process_that_is_gone(void **state)
 	pid_t nobody = 0x7fffffff;
 
 	(void)state;
-	assert_int_equal(switch_rate_look(&rate, &nobody, 1), 0);
+	assert_int_equal(switch_rate_read(&rate, &nobody, 1), 0);
 	assert_int_equal(rate.count, 0);
 	switch_rate_done(&rate);
 }

@@ -27,7 +27,7 @@ static void who_sleeps_has_slept_the_rest(void **state)
 	struct thread_time time = { .seen_ns = 1000 };
 
 	(void)state;
-	thread_time_look(&time, &(struct schedstat){ 30, 20 }, 1100, 'S');
+	thread_time_poll(&time, &(struct schedstat){ 30, 20 }, 1100, 'S');
 	assert_int_equal(time.owed_ns[SAMPLE_RUNNING], 30);
 	assert_int_equal(time.owed_ns[SAMPLE_RUNNABLE], 20);
 	assert_int_equal(time.owed_ns[SAMPLE_BLOCKED], 50);
@@ -39,9 +39,9 @@ static void who_is_runnable_has_not_slept(void **state)
 	struct thread_time time = { .seen_ns = 1000 };
 
 	(void)state;
-	thread_time_look(&time, &(struct schedstat){ 10, 0 }, 1100, 'R');
+	thread_time_poll(&time, &(struct schedstat){ 10, 0 }, 1100, 'R');
 	assert_int_equal(time.owed_ns[SAMPLE_BLOCKED], 0);
-	thread_time_look(&time, &(struct schedstat){ 20, 95 }, 1200, 'S');
+	thread_time_poll(&time, &(struct schedstat){ 20, 95 }, 1200, 'S');
 	assert_int_equal(time.owed_ns[SAMPLE_RUNNING], 20);
 	assert_int_equal(time.owed_ns[SAMPLE_RUNNABLE], 95);
 	assert_int_equal(time.owed_ns[SAMPLE_BLOCKED], 85);
@@ -52,7 +52,7 @@ static void nothing_stays_unexplained_at_the_end(void **state)
 	struct thread_time time = { .seen_ns = 1000 };
 
 	(void)state;
-	thread_time_look(&time, &(struct schedstat){ 10, 0 }, 1100, 'R');
+	thread_time_poll(&time, &(struct schedstat){ 10, 0 }, 1100, 'R');
 	thread_time_end(&time);
 	assert_int_equal(time.owed_ns[SAMPLE_RUNNABLE], 90);
 }

@@ -1,11 +1,13 @@
 /*
- * Makes the unwind tables of runtimes' code; reads memory, stops nothing.
+ * Follows the generated code of one process; reads memory, stops nothing.
  */
-#include "host/sampling/engine_code.h"
+#include "host/sampling/generated_code.h"
 
 #include "shared/arch/elf.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
+#include "host/java/options.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
@@ -13,11 +15,14 @@
 #include "host/unwind/mend/mend.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
-#define ENTRY_BYTES 256u /* a trampoline is no longer */
+#define NO_RULES    "stacks end in compiled Java (start it with -XX:+PreserveFramePointer): %s"
+#define PATIENCE_NS 1000000000ull /* a Java that is just starting cannot be read yet */
+#define ENTRY_BYTES 256u          /* a trampoline is no longer */
 
 static void rows_done_at_scope_end(struct rows *rows)
 {
@@ -84,21 +89,17 @@ static struct unwind_row find_rule(const struct space *space)
 	return found;
 }
 
-static struct unwind_row rule_of(const struct space *space, const struct space_range *range,
-				 struct unwind_row entered)
-{
-	return engine_of(space, range)->frames == FRAMES_OF_LUAJIT ? luajit_compiled : entered;
-}
-
+/* `entered`: the rule of code that a trampoline enters. */
 static int make_table(const struct space *space, const struct space_range *range,
-		      struct unwind_row rule, struct made_code *ret)
+		      struct unwind_row entered, struct made_code *ret)
 {
 	const struct unwind_row end = { .kind = UNWIND_NONE, .fp = UNWIND_FP_SAME };
+	bool is_luajit = engine_of(space, range)->frames == FRAMES_OF_LUAJIT;
 	CLEANUP(rows_done) struct rows rows = { 0 };
 	int r = read_entry(space, range, &rows);
 
 	if (r == -ENODATA)
-		r = rows_add(&rows, 0, rule);
+		r = rows_add(&rows, 0, is_luajit ? luajit_compiled : entered);
 	if (!r)
 		r = rows_add(&rows, (uint32_t)MIN(range->end - range->start, UINT32_MAX), end);
 	if (r)
@@ -108,17 +109,22 @@ static int make_table(const struct space *space, const struct space_range *range
 	return unwind_table_lay_out(&ret->table, range->start, &rows);
 }
 
-static void give_tables(struct engine_code *code, struct space *space)
+/* Reads the mappings when they have changed. */
+static void make_tables(struct generated_code *code, struct space *space)
 {
-	struct made_code *made = calloc(space->count + 1, sizeof(*made));
-	struct unwind_row rule = find_rule(space);
+	struct made_code *made;
+	struct unwind_row entered;
 	size_t count = 0;
-	int r = made ? 0 : -ENOMEM;
+	int r;
 
+	if (code->generation == space->generation)
+		return;
+	made = calloc(space->count + 1, sizeof(*made));
+	entered = find_rule(space);
+	r = made ? 0 : -ENOMEM;
 	for (size_t i = 0; !r && i < space->count; i++)
 		if (is_without_frames(space, &space->ranges[i])) {
-			r = make_table(space, &space->ranges[i],
-				       rule_of(space, &space->ranges[i], rule), &made[count]);
+			r = make_table(space, &space->ranges[i], entered, &made[count]);
 			count += !r;
 		}
 	if (!r && (count || code->has_rules)) {
@@ -127,12 +133,69 @@ static void give_tables(struct engine_code *code, struct space *space)
 	} else {
 		made_code_free(made, count);
 	}
+	code->generation = space->generation;
 }
 
-void engine_code_look(struct engine_code *code, struct space *space)
+/* No loss with frame pointers: they lead through Java's code as well. */
+static void java_explain(struct generated_code *code, pid_t pid, const char *why)
 {
-	if (code->generation == space->generation)
-		return;
-	give_tables(code, space);
-	code->generation = space->generation;
+	if (!java_keeps_frame_pointers(pid))
+		snprintf(code->why, sizeof(code->why), NO_RULES, why);
+}
+
+static void note_failure(struct generated_code *code, pid_t pid, const char *why)
+{
+	uint64_t now = now_ns();
+
+	if (!code->failing_since_ns)
+		code->failing_since_ns = now;
+	if (now - code->failing_since_ns >= PATIENCE_NS)
+		java_explain(code, pid, why);
+}
+
+static void seek_java(struct generated_code *code, const struct space *space)
+{
+	struct err err = { 0 };
+	int r = java_open(&code->java, space, space->pid, &err);
+
+	code->was_sought = r != -EFAULT;
+	if (r == -EFAULT)
+		note_failure(code, space->pid, err.what);
+	else if (r && r != -ENOENT)
+		java_explain(code, space->pid, err.what);
+}
+
+bool generated_code_read(struct generated_code *code, struct space *space)
+{
+	int r;
+
+	if (!code->java && !code->was_sought)
+		seek_java(code, space);
+	if (!code->java) {
+		make_tables(code, space);
+		return true;
+	}
+	r = java_refresh(code->java, space);
+	if (!r)
+		code->failing_since_ns = 0;
+	if (r == -EBADMSG || r == -EFBIG) {
+		/* Rules that may belong to freed code are worse than none. */
+		if (space->made_count)
+			space_set_made(space, NULL, 0);
+		note_failure(code, space->pid,
+			     r == -EFBIG ? "its code cache is too large"
+					 : "its code cache is not consistent");
+	}
+	return r != -EAGAIN;
+}
+
+void generated_code_seek_again(struct generated_code *code)
+{
+	code->was_sought = false;
+}
+
+void generated_code_done(struct generated_code *code)
+{
+	java_close(code->java);
+	*code = (struct generated_code){ 0 };
 }

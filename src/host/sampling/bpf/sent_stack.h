@@ -1,5 +1,5 @@
 /*
- * Stacks whose walk in the kernel met memory that was not present: KERNEL_REST of
+ * Stacks that kernel programs sent for the host to walk: KERNEL_RAW and KERNEL_REST of
  * shared/wire/kernel.h.
  */
 #pragma once
@@ -15,6 +15,7 @@ union whole_sample {
 			   (SAMPLE_FRAMES_MAX + KERNEL_FRAMES_MAX) * sizeof(__u64)];
 };
 
-/* ret: the same record with frames only, in a union whole_sample.  Frames found later are a guess,
- * and kept only if they lead to the outermost one.  space may be NULL. */
+/* Walk the stack of a record of that kind.  ret: the same record with frames only, in a union
+ * whole_sample.  space may be NULL. */
+void raw_stack_walk(const struct sample *record, const struct space *space, struct sample *ret);
 void stack_rest_walk(const struct sample *record, const struct space *space, struct sample *ret);

@@ -227,5 +227,8 @@ const struct command command_ps = {
 	.run = ps_run,
 	.notes = "examples:\n"
 		 "  limpet ps python      those with python in name or command line\n"
-		 "  limpet ps --gpu       those that have loaded HIP, HSA, CUDA or OpenCL\n",
+		 "  limpet ps --gpu       those that have loaded a GPU runtime:"
+#define RUNTIME(name, key, title) " " title
+#include "host/runtimes/runtimes.def"
+		 "\n",
 };

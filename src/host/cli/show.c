@@ -83,18 +83,28 @@ static void show_runtimes_json(struct json *json, unsigned runtimes)
 	json_list_end(json);
 }
 
-static void show_cuda_json(struct json *json, const struct process *process)
+/* Paths of libraries, by runtime. */
+static void show_libraries_json(struct json *json, const struct process *process)
 {
-	struct cuda_libraries cuda;
+	const struct runtime_library *it;
 
-	if (!(process->runtimes >> RUNTIME_CUDA & 1))
-		return;
-	runtimes_cuda(&process->maps, &cuda);
-	json_object(json, "cuda");
-	json_text(json, "driver", cuda.driver ? cuda.driver : "");
-	json_text(json, "runtime", cuda.runtime ? cuda.runtime : "");
-	json_text(json, "cupti", cuda.profiler ? cuda.profiler : "");
-	json_object_end(json);
+	for (unsigned i = 0; i < RUNTIME_COUNT; i++) {
+		bool is_open = false;
+
+		for (it = runtime_libraries; it->stem && process->runtimes >> i & 1; it++) {
+			const char *path;
+
+			if (it->runtime != i || !it->key)
+				continue;
+			if (!is_open)
+				json_object(json, runtime_name(i));
+			is_open = true;
+			path = runtime_library_path(&process->maps, it);
+			json_text(json, it->key, path ? path : "");
+		}
+		if (is_open)
+			json_object_end(json);
+	}
 }
 
 static void show_verdict_json(struct json *json, const struct process *process)
@@ -123,7 +133,7 @@ void show_process_json(struct json *json, const struct process *process)
 	show_libc_json(json, &process->libc);
 	show_namespaces_json(json, process);
 	show_runtimes_json(json, process->runtimes);
-	show_cuda_json(json, process);
+	show_libraries_json(json, process);
 	show_verdict_json(json, process);
 }
 
@@ -139,20 +149,24 @@ static void show_namespaces(const struct process *process, FILE *out)
 	fputc('\n', out);
 }
 
-/* The CUDA versions for --cuda-trace, as far as known before. */
-static void show_cuda(const struct process *process, FILE *out)
+/* Versions of libraries, as far as they are known before a trace. */
+static void show_libraries(const struct process *process, FILE *out)
 {
-	struct cuda_libraries cuda;
+	const char *title;
+	int last = -1;
 
-	if (!(process->runtimes >> RUNTIME_CUDA & 1))
-		return;
-	runtimes_cuda(&process->maps, &cuda);
-	print(out, "  CUDA        driver %s\n", cuda.driver ? cuda.driver : "not loaded yet");
-	if (cuda.profiler)
-		print(out, "              CUPTI %s\n", cuda.profiler);
-	else
-		print(out, "              CUPTI not mapped: --cuda-trace looks for it beside %s\n",
-		      cuda.runtime ? cuda.runtime : "the runtime and in /usr/local/cuda");
+	for (const struct runtime_library *it = runtime_libraries; it->stem; it++) {
+		const char *path = runtime_library_path(&process->maps, it);
+
+		if (!it->label || !(process->runtimes >> it->runtime & 1))
+			continue;
+		title = last == (int)it->runtime ? "" : runtime_title(it->runtime);
+		last = (int)it->runtime;
+		if (path)
+			print(out, "  %-11s %s %s\n", title, it->label, path);
+		else
+			print(out, "  %-11s %s\n", title, it->absent);
+	}
 }
 
 void show_process_facts(const struct process *process, FILE *out)
@@ -169,7 +183,7 @@ void show_process_facts(const struct process *process, FILE *out)
 	      process->libc.path[0] ? ", " : "", process->libc.path);
 	runtimes_describe(process->runtimes, runtimes, sizeof(runtimes));
 	print(out, "  GPU         %s\n", runtimes[0] ? runtimes : "none");
-	show_cuda(process, out);
+	show_libraries(process, out);
 	show_namespaces(process, out);
 	print(out, "  seccomp     %s\n", seccomp_name(process->status.seccomp));
 }

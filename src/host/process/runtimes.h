@@ -4,26 +4,10 @@
 #pragma once
 
 #include "host/process/maps.h"
-
-enum runtime {
-	RUNTIME_HIP,
-	RUNTIME_HSA,
-	RUNTIME_CUDA,
-	RUNTIME_OPENCL,
-	RUNTIME_COUNT,
-};
+#include "host/runtimes/runtimes.h"
 
 /* One bit for each enum runtime. */
 unsigned runtimes_find(const struct maps *maps);
 
-/* CUDA's libraries, by path; NULL: not mapped.  Valid as long as the maps. */
-struct cuda_libraries {
-	const char *driver, *runtime, *profiler;
-};
-void runtimes_cuda(const struct maps *maps, struct cuda_libraries *ret);
-
-/* "hip", "hsa", ... */
-const char *runtime_name(enum runtime runtime);
-
-/* "hip,hsa"; "" for none.  Returns the buffer. */
-const char *runtimes_describe(unsigned runtimes, char *buffer, size_t capacity);
+/* The path of a library that is mapped; NULL: it is not.  Valid as long as the maps. */
+const char *runtime_library_path(const struct maps *maps, const struct runtime_library *library);

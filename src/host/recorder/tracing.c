@@ -21,7 +21,8 @@ static int begin_stacks(struct tracing *self, struct collect_source *source, str
 	if (!trace_reads_python(&self->given))
 		return 0;
 	call_stacks_free(self->stacks);
-	self->stacks = call_stacks_new(self->pid, self->given.launch_stacks ? "launches" : "calls");
+	self->stacks = call_stacks_new(self->pid,
+				       trace_reads_launches(&self->given) ? "launches" : "calls");
 	if (!self->stacks)
 		return err_set(err, -ENOMEM, "no memory for stacks");
 	source->stacks = call_stacks_source(self->stacks);
@@ -35,7 +36,7 @@ static int begin_callers(struct tracing *self, struct collect_source *source, st
 	uint32_t with_callers = DOMAIN_BIT(ALLOC) | DOMAIN_BIT(IO) | DOMAIN_BIT(LOCK);
 	int r;
 
-	if (!(trace_domains(given) & with_callers) && !given->launch_stacks)
+	if (!(trace_domains(given) & with_callers) && !trace_reads_launches(given))
 		return 0;
 	callers_free(self->callers);
 	self->callers = NULL;
@@ -161,10 +162,10 @@ void tracing_heed_filters(struct tracing *self)
 		return;
 	if (!self->session.attachment.report.denies_stacks)
 		call_stacks_set_allowed(self->stacks, true);
-	else if (self->given.launch_stacks || self->has_python)
+	else if (trace_reads_launches(&self->given) || self->has_python)
 		note_add(
 			"%s of %d have no stacks of Python: a seccomp filter may kill a thread that reads them",
-			self->given.launch_stacks ? "launches" : "calls", (int)self->pid);
+			trace_reads_launches(&self->given) ? "launches" : "calls", (int)self->pid);
 }
 
 int tracing_attach(struct tracing *self, const struct session_options *options, struct err *err)

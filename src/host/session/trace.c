@@ -72,9 +72,14 @@ uint32_t trace_domains(const struct trace_options *options)
 	       (uint32_t) !!options->windows << DOMAIN_WINDOW;
 }
 
+bool trace_reads_launches(const struct trace_options *options)
+{
+	return options->runtime_options & RUNTIME_OPTION_BIT(LAUNCH_STACKS);
+}
+
 bool trace_reads_python(const struct trace_options *options)
 {
-	return options->launch_stacks || options->alloc_sample || options->io_stacks ||
+	return trace_reads_launches(options) || options->alloc_sample || options->io_stacks ||
 	       options->lock_stacks;
 }
 
@@ -87,9 +92,6 @@ static int write_request(const struct trace_options *options, char *text, struct
 	} words[] = {
 		{ options->all_locks, "lock-all;" },
 		{ options->address_entries, "address-entries;" },
-		{ options->opencl_device_time, "opencl-device-time;" },
-		{ options->cuda_api_all, "cuda-api-all;" },
-		{ options->launch_stacks, "launch-stack;" },
 		{ options->alloc_stacks, "alloc-stack;" },
 		{ options->io_stacks, "io-stack;" },
 		{ options->lock_stacks, "lock-stack;" },
@@ -106,6 +108,9 @@ static int write_request(const struct trace_options *options, char *text, struct
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)
 		if (words[i].is_wanted)
 			trace_add(text, "%s", words[i].text);
+	for (unsigned i = 0; i < RUNTIME_OPTIONS; i++)
+		if (options->runtime_options >> i & 1)
+			trace_add(text, "%s;", runtime_options[i].request);
 	if (options->alloc_sample)
 		trace_add(text, "alloc-sample=%lu;", options->alloc_sample);
 	for (size_t i = 0; i < options->function_count; i++) {
@@ -162,7 +167,7 @@ static int check_options(const struct trace_options *options, struct err *err)
 static uint64_t ring_size(const struct trace_options *options)
 {
 	const uint32_t devices =
-		DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAINS_CUDA | DOMAIN_BIT(COUNTER);
+		DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY) | DOMAINS_BUSY | DOMAIN_BIT(COUNTER);
 
 	if (options->ring_size)
 		return options->ring_size;

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/runtimes/runtimes.h"
 #include "host/session/options.h"
 #include "shared/wire/ring.h"
 
@@ -23,9 +24,7 @@ struct trace_options {
 	bool address_entries;         /* also entries whose address the program uses */
 	bool alloc_stacks;            /* the call stack of every allocation */
 	bool io_stacks, lock_stacks;  /* likewise */
-	bool opencl_device_time;      /* by limpet's queues beside the application's */
-	bool cuda_api_all;            /* including query calls */
-	bool launch_stacks;           /* the stack of each call of a GPU's driver */
+	uint32_t runtime_options;     /* bits of enum runtime_option */
 	uint64_t alloc_sample;        /* bytes between samples, which have stacks; 0: every call */
 	const char *const *functions; /* "LIBRARY:SYMBOL", with * and ? */
 	size_t function_count;
@@ -41,6 +40,8 @@ struct trace_options {
 int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX],
 		  struct err *err) MUST_CHECK;
 
+/* Whether traced threads read their Python frames where they launch work of devices. */
+bool trace_reads_launches(const struct trace_options *options);
 /* Whether traced threads read their Python frames. */
 bool trace_reads_python(const struct trace_options *options);
 

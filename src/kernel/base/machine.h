@@ -23,7 +23,7 @@ struct pt_regs {
 
 /* Index in pt_regs of each DWARF register. */
 #define DWARF_REGISTERS 16
-#define DWARF_SLOTS                                                  \
+#define DWARF_SLOTS                                                   \
 	{                                                             \
 		10, 12, 11, 5, 13, 14, 4, 19, 9, 8, 7, 6, 3, 2, 1, 0, \
 	}
@@ -47,7 +47,7 @@ struct pt_regs {
 
 /* Index in pt_regs of each DWARF register: the same order. */
 #define DWARF_REGISTERS                  32
-#define DWARF_SLOTS                                                                              \
+#define DWARF_SLOTS                                                                               \
 	{                                                                                         \
 		0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, \
 			23, 24, 25, 26, 27, 28, 29, 30, 31,                                       \

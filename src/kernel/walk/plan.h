@@ -101,7 +101,7 @@ ALWAYS_INLINE __u64 register_by_number(const struct walk *walk, __u64 number)
 
 /* 0: still in the register. */
 ALWAYS_INLINE __u64 address_of_saved(const struct walk *walk, const struct plan *plan, __u8 saved,
-				   __s32 offset)
+				     __s32 offset)
 {
 	__u64 base = plan->cfa;
 

@@ -24,6 +24,8 @@ export interface Process {
 	cpu_permille: number;
 	parent: number;
 	runtimes: string[];
+	/** The traces possible for one with such runtimes: words and titles. */
+	traces: [string, string][];
 	language: string;
 	attachable: boolean;
 	error: string;

@@ -40,36 +40,34 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-/* Device times without a trace imply OpenCL's; calls and their stacks without a trace imply
- * CUDA's. */
-static uint32_t read_domains(const struct record_values *values)
+/* The options of runtimes, which imply a trace where none is given, as bits of the request. */
+static int read_runtime_options(const struct record_values *values, struct trace_options *ret,
+				struct err *err)
 {
-	uint32_t with_times = DOMAIN_BIT(OPENCL) | DOMAIN_BIT(KERNEL) | DOMAIN_BIT(COPY);
-	bool is_alone = values->opencl_device_time && !(values->domains_traced & with_times);
-	bool is_cuda = (values->cuda_api && !(values->domains_traced & DOMAINS_CUDA)) ||
-		       (values->launch_stacks && !(values->domains_traced & DOMAIN_BIT(CUDA)));
+	for (unsigned i = 0; i < RUNTIME_OPTIONS; i++) {
+		const struct runtime_option_facts *facts = &runtime_options[i];
+		const char *word = values->runtime_words[i];
 
-	return values->domains_traced | (is_alone ? DOMAIN_BIT(OPENCL) : 0) |
-	       (is_cuda ? DOMAINS_CUDA : 0);
-}
-
-static int read_cuda_api(const char *word, bool *ret_all, struct err *err)
-{
-	*ret_all = word && !strcmp(word, "all");
-	if (!word || *ret_all || !strcmp(word, "default"))
-		return 0;
-	err_set(err, -EINVAL, "--cuda-api: unknown set '%s'", word);
-	err_fix(err, "--cuda-api all, or default");
-	return err_exit(err, EXIT_USAGE);
+		if (!values->runtime_flags[i] && !word)
+			continue;
+		if (word && strcmp(word, facts->word) != 0 && strcmp(word, facts->usual) != 0) {
+			err_set(err, -EINVAL, "--%s: unknown set '%s'", facts->option, word);
+			err_fix(err, "--%s %s, or %s", facts->option, facts->word, facts->usual);
+			return err_exit(err, EXIT_USAGE);
+		}
+		if (!(values->domains_traced & facts->unless))
+			ret->domains |= facts->implied;
+		if (!word || !strcmp(word, facts->word))
+			ret->runtime_options |= 1u << i;
+	}
+	return 0;
 }
 
 static int read_trace_options(const struct record_values *values, struct trace_options *ret,
 			      struct err *err)
 {
 	*ret = (struct trace_options){
-		.domains = read_domains(values),
-		.opencl_device_time = values->opencl_device_time,
-		.launch_stacks = values->launch_stacks,
+		.domains = values->domains_traced,
 		.alloc_stacks = values->alloc_stacks,
 		.io_stacks = values->io_stacks,
 		.lock_stacks = values->lock_stacks,
@@ -81,7 +79,7 @@ static int read_trace_options(const struct record_values *values, struct trace_o
 	if (size_parse("--alloc-sample", values->alloc_sample, &ret->alloc_sample, err) ||
 	    size_parse("--ring-size", values->ring_size, &ret->ring_size, err))
 		return err->code;
-	return read_cuda_api(values->cuda_api, &ret->cuda_api_all, err);
+	return read_runtime_options(values, ret, err);
 }
 
 static bool holds_something(const char *path)
@@ -318,7 +316,7 @@ static int visit_run(struct visit *visit, char **command, struct err *err)
 		r = scope_settle(visit, &options, err);
 	if (r)
 		return r;
-	note_cupti(visit);
+	note_what_stays(visit);
 	if (values->is_watched)
 		r = record_watched(visit, &options, err);
 	else

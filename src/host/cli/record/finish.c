@@ -12,14 +12,6 @@
 #include <errno.h>
 #include <stdio.h>
 
-static int explain_held(struct err *err)
-{
-	err_why(err, "another profiler uses CUPTI, which every requested trace needs");
-	err_fix(err,
-		"try again when that profiler has ended, or add a trace that does not need CUPTI");
-	return err_exit(err, EXIT_BUSY);
-}
-
 static const char *records_fix(const struct tracing_totals *totals)
 {
 	return totals->words.left
@@ -39,8 +31,12 @@ static int judge_records(const struct visit *self, const struct recorder_outcome
 	if (outcome->written.records)
 		return 0;
 	err_set(err, -ENODATA, "nothing was recorded");
-	if (self->domains_held && !(self->domains & ~self->domains_held))
-		return explain_held(err);
+	if (self->domains_held && !(self->domains & ~self->domains_held)) {
+		err_why(err, "another profiler holds what every requested trace needs");
+		err_fix(err,
+			"try again when that profiler has ended, or add a trace that does not need it");
+		return err_exit(err, EXIT_BUSY);
+	}
 	err_why(err,
 		self->job.turns
 			? "no traced function was called and returned while limpet was attached"

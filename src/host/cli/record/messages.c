@@ -471,7 +471,7 @@ void print_totals(const struct visit *self, const struct outcome *outcome)
 	json_number(&json, "times_turned", left->turned);
 	json_number(&json, "syscalls_before", outcome->recorded.totals.syscalls_before);
 	json_number(&json, "syscalls_under_way", outcome->recorded.totals.syscalls_under_way);
-	if (self->values->opencl_device_time) {
+	if (self->values->runtime_flags[RUNTIME_OPTION_DEVICE_TIMES]) {
 		json_number(&json, "queues_timed", queues->timed);
 		json_number(&json, "queues_estimated", queues->estimated);
 		json_number(&json, "queues_left", queues->left);

@@ -5,8 +5,8 @@
 
 #include "host/cli/record/visit.h"
 
-/* Before the first attach: traces that use CUPTI leave it loaded in the process. */
-void note_cupti(const struct visit *visit);
+/* Before the first attach: what the traces leave loaded in the process. */
+void note_what_stays(const struct visit *visit);
 void print_attached(const struct visit *visit);
 /* Selected domains that are missing, or incomplete. */
 void warn_absent(struct visit *visit, const struct tracing *tracing);

@@ -8,14 +8,16 @@
 #include "host/core/options.h"
 #include "host/recorder/record_job.h"
 #include "host/recorder/windows/counter_choice.h"
+#include "host/runtimes/runtimes.h"
 
 struct record_values {
 	uint32_t domains_traced;
-	bool address_entries, alloc_stacks, io_stacks, lock_stacks, all_locks, opencl_device_time,
-		launch_stacks, gpu_metrics, has_pm;
+	bool address_entries, alloc_stacks, io_stacks, lock_stacks, all_locks, gpu_metrics, has_pm;
+	bool runtime_flags[RUNTIME_OPTIONS];
+	const char *runtime_words[RUNTIME_OPTIONS];
 	bool unload, force, resumes, all_descendants, is_json, is_watched, no_open, overwrites;
 	struct option_list functions, pids, counters;
-	const char *output, *alloc_sample, *max_size, *ring_size, *period, *cuda_api, *pm_metrics;
+	const char *output, *alloc_sample, *max_size, *ring_size, *period, *pm_metrics;
 	uint64_t duration_ns, counter_interval_ns;
 	struct sample_words samples;
 };

@@ -4,38 +4,18 @@
 #include "host/model/devices/api_errors.h"
 
 #include "host/core/room.h"
+#include "host/runtimes/runtimes.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Functions that return 0 or an error number. */
-#define WITH_ERRORS (DOMAINS_CUDA | DOMAINS_HIP | DOMAIN_BIT(NCCL))
-
-static const struct {
-	int32_t number;
-	const char *name;
-} cuda_errors[] = {
-#define CUDA_ERROR(number, name) { number, #name },
-#include "host/model/devices/cuda_errors.def"
-#undef CUDA_ERROR
-};
-
-static const char *const nccl_errors[] = {
-	"ncclSuccess",         "ncclUnhandledCudaError", "ncclSystemError", "ncclInternalError",
-	"ncclInvalidArgument", "ncclInvalidUsage",       "ncclRemoteError", "ncclInProgress",
-};
-
 const char *api_error_name(const struct api_error_row *row, char buffer[32])
 {
-	unsigned domain = row->function->domain;
+	const char *name = runtime_error_name(row->function->domain, row->result);
 
-	for (size_t i = 0; domain_is_in(DOMAINS_CUDA, domain) && i < ARRAY_SIZE(cuda_errors); i++)
-		if (cuda_errors[i].number == row->result)
-			return cuda_errors[i].name;
-	if (domain == DOMAIN_NCCL && row->result >= 0 &&
-	    (size_t)row->result < ARRAY_SIZE(nccl_errors))
-		return nccl_errors[row->result];
+	if (name)
+		return name;
 	snprintf(buffer, 32, "error %d", row->result);
 	return buffer;
 }
@@ -46,7 +26,7 @@ int api_errors_take(struct api_errors *self, const struct call *call)
 	struct table_entry *entry;
 	bool is_new;
 
-	if (!domain_is_in(WITH_ERRORS, call->function->domain) ||
+	if (!domain_is_in(DOMAINS_RESULTS, call->function->domain) ||
 	    !call_value(call, VALUE_RESULT, &result) || !(int32_t)result)
 		return 0;
 	entry = table_make(&self->by_result, call->function_number, (uint32_t)result, &is_new);

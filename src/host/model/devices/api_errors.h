@@ -1,5 +1,5 @@
 /*
- * Failed calls of CUDA, NCCL and HIP, by function and by result.
+ * Failed calls of GPU runtimes, by function and by result.
  */
 #pragma once
 

@@ -7,25 +7,21 @@
 #include "host/core/text/print.h"
 #include "host/model/samples/languages.h"
 #include "host/model/samples/samples.h"
+#include "host/runtimes/runtimes.h"
 
 #include <errno.h>
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define WITH_LAUNCHES (DOMAINS_CUDA | DOMAINS_HIP | DOMAIN_BIT(OPENCL))
-
 struct moment {
 	uint64_t time_ns;
 	uint32_t thread, stack;
 };
 
-/* Modules whose functions do not identify the calling program. */
-static const char *const runtimes[] = {
-	"libcuda.so*", "libcudart*",      "libcublas*",           "libcudnn*",     "libcupti*",
-	"libnccl*",    "libamdhip64.so*", "libhsa-runtime64.so*", "libOpenCL.so*", "[[]limpet]",
-	"libc.so*",    "ld-linux*",       "[[]kernel]",           "[[]vdso]",
-};
+/* Modules whose functions do not identify the calling program, besides those of runtimes. */
+static const char *const others[] = { "[[]limpet]", "libc.so*", "ld-linux*", "[[]kernel]",
+				      "[[]vdso]" };
 
 /* The agent's threads do not work for the program. */
 static bool is_ours(const struct model_thread *thread)
@@ -87,8 +83,10 @@ static size_t moment_at(const struct device_samples *self, uint64_t time_ns)
 
 static bool is_runtime(const char *name)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(runtimes); i++)
-		if (!fnmatch(runtimes[i], name, 0))
+	if (runtime_is_code(name))
+		return true;
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+		if (!fnmatch(others[i], name, 0))
 			return true;
 	return false;
 }
@@ -250,7 +248,7 @@ int device_samples_take(struct device_samples *self, const struct call *call)
 
 	if (!self->moment_count)
 		return 0;
-	if (domain_is_in(WITH_LAUNCHES, domain))
+	if (domain_is_in(DOMAINS_LAUNCHES, domain))
 		return call_add(self, call);
 	if (domain != DOMAIN_KERNEL && domain != DOMAIN_COPY)
 		return 0;

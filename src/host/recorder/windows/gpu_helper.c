@@ -81,16 +81,19 @@ static bool is_plain(const char *folder)
  * on. */
 static void profiler_folder(pid_t pid, char ret[FOLDER_ROOM])
 {
-	struct cuda_libraries libraries = { 0 };
+	const struct runtime_library *it;
+	const char *path = NULL;
 	struct maps maps = { 0 };
 	struct err unused = { 0 };
 
 	ret[0] = '\0';
 	if (pid <= 0 || maps_read(pid, &maps, &unused))
 		return;
-	runtimes_cuda(&maps, &libraries);
-	if (libraries.profiler && strlen(libraries.profiler) < FOLDER_ROOM) {
-		snprintf(ret, FOLDER_ROOM, "%s", libraries.profiler);
+	for (it = runtime_libraries; it->stem && !path; it++)
+		if (it->runtime == RUNTIME_CUDA && !it->reveals)
+			path = runtime_library_path(&maps, it);
+	if (path && strlen(path) < FOLDER_ROOM) {
+		snprintf(ret, FOLDER_ROOM, "%s", path);
 		*strrchr(ret, '/') = '\0';
 	}
 	if (!is_plain(ret))

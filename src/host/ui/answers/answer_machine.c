@@ -67,6 +67,16 @@ static void runtimes_write(struct json *json, unsigned runtimes)
 		if (runtimes >> i & 1)
 			json_text(json, NULL, runtime_name(i));
 	json_list_end(json);
+	json_list(json, "traces");
+	for (const struct runtime_trace *it = runtime_traces; it->trace; it++) {
+		if (!(runtimes >> it->runtime & 1))
+			continue;
+		json_list(json, NULL);
+		json_text(json, NULL, it->trace);
+		json_text(json, NULL, it->title);
+		json_list_end(json);
+	}
+	json_list_end(json);
 }
 
 static void process_write(struct process_list *self, const struct process *process, const char *key)

@@ -4,6 +4,7 @@
 #include "host/core/clock.h"
 #include "host/core/text/foreign.h"
 #include "host/model/statistics.h"
+#include "host/runtimes/runtimes.h"
 #include "host/ui/session/session.h"
 
 #include <stdio.h>
@@ -50,10 +51,9 @@ static void domains_look(const struct model *model, struct sample_facts *ret)
 		}
 }
 
-/* OpenCL and CUDA include the work of devices. */
 static bool devices_are_traced(uint32_t domains)
 {
-	if (domains & (DOMAIN_BIT(OPENCL) | DOMAIN_BIT(CUDA)))
+	if (domains & DOMAINS_WORK)
 		return true;
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (domains & 1u << i && domain_is_activity(i))

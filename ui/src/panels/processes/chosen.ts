@@ -7,13 +7,8 @@ import { clean, duration } from "../../core/text";
 import type { Process, Session } from "../../core/types";
 
 const RATES = [19, 49, 99, 199, 499, 999];
-/** The traces possible for any process, and those for one with such a runtime. */
+/** The traces possible for any process. */
 const TRACES: [string, string][] = [["alloc", "memory"], ["io", "I/O"], ["lock", "locks"], ["marker", "markers"]];
-const RUNTIME_TRACES: Record<string, [string, string][]> = {
-	hip: [["hip", "HIP"], ["kernel", "kernels"], ["memory-copy", "copies"]],
-	hsa: [["hsa", "HSA"], ["kernel", "kernels"], ["memory-copy", "copies"]],
-	opencl: [["opencl", "OpenCL"]],
-};
 
 /** What to start: the choices of the boxes. */
 export interface Wish {
@@ -23,7 +18,7 @@ export interface Wish {
 }
 
 function tracesOf(process: Process): [string, string][] {
-	const all = [...TRACES, ...process.runtimes.flatMap(runtime => RUNTIME_TRACES[runtime] ?? [])];
+	const all = [...TRACES, ...process.traces];
 	return all.filter(([word], i) => all.findIndex(other => other[0] === word) === i);
 }
 

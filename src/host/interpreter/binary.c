@@ -53,34 +53,24 @@ static struct code_range range_move(struct code_range range, uint64_t bias)
 	return (struct code_range){ range.start + bias, range.end + bias };
 }
 
-static bool has_symbols(struct interpreter *self, const struct space_range *range)
-{
-	CLEANUP(elf_source_close) struct elf_source source = { 0 };
-
-	self->module = range->module;
-	self->bias = range->bias;
-	memset(self->symbols, 0, sizeof(self->symbols));
-	if (open_file(self, &source))
-		return false;
-	(void)elf_symbols_each(source.elf, take_symbol, self);
-	for (unsigned i = 0; i < INTERPRETER_SYMBOLS_MAX; i++)
-		if (self->symbols[i].start)
-			self->symbols[i] = range_move(self->symbols[i], self->bias);
-	return self->symbols[0].start;
-}
-
 int interpreter_find_binary(struct interpreter *self, const struct space *space)
 {
-	const struct module *last = NULL;
-
 	for (size_t i = 0; i < space->count; i++) {
+		CLEANUP(elf_source_close) struct elf_source source = { 0 };
 		const struct space_range *range = &space->ranges[i];
 
-		if (range->module == last || range->module->kind != MODULE_FILE ||
+		if (range->module == self->module || range->module->kind != MODULE_FILE ||
 		    !interpreter_kind_has_name(self->kind, range->module->path))
 			continue;
-		last = range->module;
-		if (has_symbols(self, range))
+		self->module = range->module;
+		self->bias = range->bias;
+		memset(self->symbols, 0, sizeof(self->symbols));
+		if (!open_file(self, &source))
+			(void)elf_symbols_each(source.elf, take_symbol, self);
+		for (unsigned k = 0; k < INTERPRETER_SYMBOLS_MAX; k++)
+			if (self->symbols[k].start)
+				self->symbols[k] = range_move(self->symbols[k], self->bias);
+		if (self->symbols[0].start)
 			return 0;
 	}
 	return -ENOENT;

@@ -194,25 +194,6 @@ static struct known *find_known(struct interpreter *self, bool is_spot, uint64_t
 	return known;
 }
 
-static uint64_t location_by_spot(struct interpreter *self, const struct function *function,
-				 uint64_t at)
-{
-	const struct known *spot = find_known(self, /* is_spot */ true, at);
-	const char *file = spot && spot->function.file ? spot->function.file : function->file;
-
-	return language_location_make(self->kind->language, function->name, file,
-				      spot ? spot->function.first_line : 0);
-}
-
-static uint64_t location_by_line(const struct interpreter *self, const struct function *function,
-				 uint64_t at)
-{
-	unsigned line = function->is_native ? 0 : self->kind->line(self, function, at);
-
-	return language_location_make(self->kind->language, function->name, function->file,
-				      line || function->is_native ? line : function->first_line);
-}
-
 static uint64_t instruction_at(const void *locations, size_t index)
 {
 	return ((const struct known_location *)locations)[index].at;
@@ -220,19 +201,31 @@ static uint64_t instruction_at(const void *locations, size_t index)
 
 static uint64_t location_of(struct interpreter *self, struct known *known, uint64_t at)
 {
+	const struct interpreter_kind *kind = self->kind;
+	const struct function *function = &known->function;
+	const struct known *spot;
+	const char *file;
 	uint64_t number;
 	char gone[64];
+	unsigned line;
 	size_t i;
 
-	if (!known->function.name) {
-		snprintf(gone, sizeof(gone), "[%s code that is gone]", self->kind->language);
-		return language_location_make(self->kind->language, gone, "", 0);
+	if (!function->name) {
+		snprintf(gone, sizeof(gone), "[%s code that is gone]", kind->language);
+		return language_location_make(kind->language, gone, "", 0);
 	}
-	if (self->kind->read_spot)
-		return location_by_spot(self, &known->function, at);
+	if (kind->read_spot) {
+		spot = find_known(self, /* is_spot */ true, at);
+		file = spot && spot->function.file ? spot->function.file : function->file;
+		return language_location_make(kind->language, function->name, file,
+					      spot ? spot->function.first_line : 0);
+	}
 	if (find_sorted(known->locations, known->count, at, instruction_at, &i))
 		return known->locations[i].number;
-	number = location_by_line(self, &known->function, at);
+	line = function->is_native ? 0 : kind->line(self, function, at);
+	if (!line && !function->is_native)
+		line = function->first_line;
+	number = language_location_make(kind->language, function->name, function->file, line);
 	if (!number || insert_room(&known->locations, &known->count, &known->room,
 				   sizeof(*known->locations), i))
 		return number;

@@ -63,15 +63,6 @@ static size_t count_loops(const struct merging *self)
 	return count;
 }
 
-static size_t count_groups(const struct merging *self)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < self->frame_count; i++)
-		count += self->frames[i].is_entry;
-	return count;
-}
-
 static void put_group(struct merging *self)
 {
 	bool is_last = false;
@@ -83,35 +74,31 @@ static void put_group(struct merging *self)
 	}
 }
 
-/* Replaces a run of the loop by its functions; compiled code stays above them. */
-static void put_loop(struct merging *self, size_t i, size_t groups)
-{
-	size_t before = self->count;
-
-	if (i == self->compiled)
-		self->ret[self->count++] = self->native[i];
-	for (; groups; groups--)
-		put_group(self);
-	if (self->count == before)
-		self->ret[self->count++] = self->native[i];
-}
-
-/* Complete stacks have the same outermost frames on both sides: a loop without a group has just
- * been entered.  Of others, the innermost frames are the same. */
+/* Replaces each run of the loop by its functions; compiled code stays above them.  Complete stacks
+ * have the same outermost frames on both sides: a loop without a group has just been entered.  Of
+ * others, the innermost frames are the same. */
 static void stack_merge(struct merging *self, bool is_complete)
 {
-	size_t loops = count_loops(self), groups = count_groups(self);
-	size_t bare = is_complete && loops > groups ? loops - groups : 0;
-	size_t more = is_complete && groups > loops ? groups - loops : 0;
+	size_t loops = count_loops(self), groups = 0, bare, more, before;
 
+	for (size_t i = 0; i < self->frame_count; i++)
+		groups += self->frames[i].is_entry;
+	bare = is_complete && loops > groups ? loops - groups : 0;
+	more = is_complete && groups > loops ? groups - loops : 0;
 	for (size_t i = 0; i < self->native_count; i++) {
 		if (!is_loop(self, i) || bare || self->taken >= self->frame_count) {
 			bare -= bare && is_loop(self, i);
 			self->ret[self->count++] = self->native[i];
 			continue;
 		}
-		put_loop(self, i, more + 1);
-		more = 0;
+		before = self->count;
+		if (i == self->compiled)
+			self->ret[self->count++] = self->native[i];
+		for (; more; more--)
+			put_group(self);
+		put_group(self);
+		if (self->count == before)
+			self->ret[self->count++] = self->native[i];
 	}
 	while (!is_complete && self->taken < self->frame_count)
 		put_group(self);

@@ -10,22 +10,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* "python3.9", "libpython3.9.so.1.0"; 0: only the variable has it. */
-static unsigned minor_of(const char *path)
-{
-	const char *point = strstr(path_base_name(path), "python3.");
-
-	return point ? (unsigned)strtoul(point + strlen("python3."), NULL, 10) : 0;
-}
-
-/* Since 3.11 a variable has it, else the name of the file. */
+/* Since 3.11 a variable has it, else the name of the file: "python3.9", "libpython3.9.so.1.0". */
 static int find_version(struct interpreter *self, struct err *err)
 {
+	const char *name = strstr(path_base_name(self->module->path), "python3.");
 	uint64_t address = self->symbols[PYTHON_VERSION].start;
 	uint32_t version = 0;
 	int r = 0;
 
-	self->version = minor_of(self->module->path);
+	if (name)
+		self->version = (unsigned)strtoul(name + strlen("python3."), NULL, 10);
 	if (address)
 		r = self->memory.read(self->memory.context, address, &version, sizeof(version));
 	if (r)

@@ -36,7 +36,7 @@ KNOWN = {
     "process/procfs.c": "/proc",
     "recording/reader.c": "a path that a person gave",
     "sampling/bpf/kernel_session.c": "/sys/kernel/security/lockdown",
-    "sampling/bpf/off_cpu.c": "/proc/kallsyms",
+    "sampling/bpf/sched_switch.c": "/proc/kallsyms",
     "sampling/copy/stack_holes.c": "/proc/PID/pagemap",
     "session/tools.c": "a path that a person gave",
     "session/tracer_unload.c": "/proc/PID/pagemap",

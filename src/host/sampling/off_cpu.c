@@ -1,7 +1,7 @@
 /*
  * Remembers threads that are off the processor.
  */
-#include "host/sampling/copy/off_cpu.h"
+#include "host/sampling/off_cpu.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -20,6 +20,13 @@ static bool find_thread(const struct off_cpu *off_cpu, pid_t tid, size_t *ret_in
 	return find_sorted(off_cpu->items, off_cpu->count, (uint64_t)tid, tid_at, ret_index);
 }
 
+struct off_thread *off_cpu_find(const struct off_cpu *off_cpu, pid_t tid)
+{
+	size_t index;
+
+	return find_thread(off_cpu, tid, &index) ? &off_cpu->items[index] : NULL;
+}
+
 struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid)
 {
 	size_t index;
@@ -36,16 +43,17 @@ struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid)
 int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample, uint64_t read_ns)
 {
 	size_t count = (size_t)sample->kernel_count + sample->user_count;
-	__u64 *frames = reallocarray(thread->frames, count ? count : 1, sizeof(*frames));
+	size_t size = sizeof(*sample) + count * sizeof(*sample->frames);
+	struct sample *larger;
 
-	if (!frames)
-		return -ENOMEM;
-	memcpy(frames, sample->frames, count * sizeof(*frames));
-	thread->frames = frames;
-	thread->kernel_count = sample->kernel_count;
-	thread->user_count = sample->user_count;
-	thread->end = sample->end;
-	thread->flags = sample->flags;
+	if (size > thread->capacity) {
+		larger = realloc(thread->stack, size);
+		if (!larger)
+			return -ENOMEM;
+		thread->stack = larger;
+		thread->capacity = size;
+	}
+	memcpy(thread->stack, sample, size);
 	thread->has_stack = true;
 	thread->read_ns = read_ns;
 	return 0;
@@ -63,14 +71,14 @@ void off_cpu_forget(struct off_cpu *off_cpu, pid_t tid)
 
 	if (!find_thread(off_cpu, tid, &index))
 		return;
-	free(off_cpu->items[index].frames);
+	free(off_cpu->items[index].stack);
 	remove_item(off_cpu->items, &off_cpu->count, sizeof(*off_cpu->items), index);
 }
 
 void off_cpu_done(struct off_cpu *off_cpu)
 {
 	for (size_t i = 0; i < off_cpu->count; i++)
-		free(off_cpu->items[i].frames);
+		free(off_cpu->items[i].stack);
 	free(off_cpu->items);
 	*off_cpu = (struct off_cpu){ 0 };
 }

@@ -14,11 +14,10 @@ struct off_thread {
 	bool is_out;
 	bool is_preempted; /* it did not want to wait */
 	uint64_t since_ns;
-	bool has_stack;   /* of the present time off */
-	uint64_t read_ns; /* when read from outside; 0: the stack with which it left */
-	uint8_t end, flags;
-	uint16_t kernel_count, user_count;
-	__u64 *frames; /* as in struct sample */
+	bool has_stack;       /* of the present time off */
+	uint64_t read_ns;     /* when read from outside; 0: the stack with which it left */
+	struct sample *stack; /* the last one; NULL: none yet */
+	size_t capacity;
 };
 
 struct off_cpu {
@@ -26,9 +25,11 @@ struct off_cpu {
 	size_t count, room;
 };
 
-/* Finds or adds; NULL: no memory.  Pointers are valid until the next call. */
+/* NULL: not known.  Pointers are valid until one is added or removed. */
+struct off_thread *off_cpu_find(const struct off_cpu *off_cpu, pid_t tid);
+/* Finds or adds; NULL: no memory. */
 struct off_thread *off_cpu_thread(struct off_cpu *off_cpu, pid_t pid, pid_t tid);
-/* Keeps the sample's stack, and when it was read.  -ENOMEM. */
+/* Keeps a copy of the sample with its stack, and when it was read.  -ENOMEM. */
 int off_thread_keep_stack(struct off_thread *thread, const struct sample *sample,
 			  uint64_t read_ns) MUST_CHECK;
 /* Whether the stack belongs to the time off that ends then, or to another one. */

@@ -9,31 +9,24 @@
 #define JUDGED_EACH_NS 500000000u
 #define SHARE          10u /* a tenth of one processor */
 #define EVERY_MOST     1000u
-#define SAMPLE_MOST_NS                                                            \
-	500000u /* what one costs at most; the rest of the time is for other work \
-		 */
-
-/* All samples would have cost `every` times as much.  When less than half of the share is used,
- * more are kept again. */
-static uint32_t throttle_choose(uint32_t every, uint64_t used_ns, uint64_t allowed_ns)
-{
-	if (used_ns > allowed_ns)
-		return (uint32_t)MIN(every * used_ns / allowed_ns + 1, EVERY_MOST);
-	return used_ns < allowed_ns / 2 ? MAX(every / 2, 1u) : every;
-}
+#define SAMPLE_MOST_NS 500000u /* of one sample; the rest of the time is for other work */
 
 bool throttle_adjust(struct throttle *throttle)
 {
 	uint64_t now = now_ns(), elapsed = now - throttle->begun_ns;
 	uint64_t used = thread_cpu_ns() + throttle->others_ns;
+	uint64_t allowed = elapsed / SHARE, spent;
 	uint32_t every = MAX(throttle->every, 1u), chosen = every;
 
 	if (throttle->begun_ns && elapsed < JUDGED_EACH_NS)
 		return false;
-	if (throttle->begun_ns)
-		chosen = throttle_choose(
-			every, MIN(used - throttle->used_ns, throttle->taken * SAMPLE_MOST_NS),
-			elapsed / SHARE);
+	/* All samples would have cost `every` times as much.  When less than half of the share is
+	 * used, more are kept again. */
+	spent = MIN(used - throttle->used_ns, throttle->taken * SAMPLE_MOST_NS);
+	if (throttle->begun_ns && spent > allowed)
+		chosen = (uint32_t)MIN(every * spent / allowed + 1, EVERY_MOST);
+	else if (throttle->begun_ns && spent < allowed / 2)
+		chosen = MAX(every / 2, 1u);
 	throttle->taken = 0;
 	throttle->begun_ns = now;
 	throttle->used_ns = used;

@@ -50,19 +50,15 @@ static int take_record(void *context, void *data, size_t size)
 	return self->answer;
 }
 
-static uint32_t ring_bytes(const struct syscall_source_options *options)
-{
-	uint64_t bytes = options->ring_bytes ? options->ring_bytes : SYSCALL_RING_BYTES;
-
-	return (uint32_t)MAX(bytes, (uint64_t)sysconf(_SC_PAGESIZE));
-}
-
+/* Loads the programs, and tells them the shapes of calls. */
 static int source_load(struct syscall_source *self, const struct syscall_source_options *options,
 		       struct err *err)
 {
 	const struct kernel_settings settings = { .with_children = options->has_children };
-	const struct kernel_sizes sizes = { .ring_bytes = ring_bytes(options) };
-	int r = kernel_session_init(&self->session, &settings, &sizes, err);
+	uint64_t bytes = options->ring_bytes ? options->ring_bytes : SYSCALL_RING_BYTES;
+	const struct kernel_sizes sizes = { .ring_bytes = (uint32_t)MAX(
+						    bytes, (uint64_t)sysconf(_SC_PAGESIZE)) };
+	int r = kernel_session_init(&self->session, &settings, &sizes, err), map;
 
 	if (!r)
 		r = kernel_session_load(&self->session, KERNEL_SYSCALLS, err);
@@ -71,31 +67,16 @@ static int source_load(struct syscall_source *self, const struct syscall_source_
 	self->processes = kernel_session_map(&self->session, "syscall_processes");
 	self->threads = kernel_session_map(&self->session, "syscall_threads");
 	self->counts = kernel_session_map(&self->session, "syscall_counts");
-	self->ring = ring_buffer__new(kernel_session_map(&self->session, "ring"), take_record, self,
-				      NULL);
-	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
-}
-
-static int source_tell_shapes(const struct syscall_source *self, struct err *err)
-{
-	int map = kernel_session_map(&self->session, "syscall_shapes"), r = 0;
-
+	self->ring = kernel_session_ring(&self->session, take_record, self, err);
+	if (!self->ring)
+		return err->code;
+	map = kernel_session_map(&self->session, "syscall_shapes");
 	for (uint32_t i = 0; !r && i < SYSCALL_NUMBERS_MAX; i++) {
 		uint8_t shape = syscall_shape(i);
 
 		r = shape ? bpf_map_update_elem(map, &i, &shape, BPF_ANY) : 0;
 	}
 	return r ? err_set(err, r, "telling the kernel what calls are: %s", strerror(-r)) : 0;
-}
-
-static int source_start(struct syscall_source *self, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < ARRAY_SIZE(programs); i++)
-		r = kernel_session_start(&self->session, KERNEL_SYSCALLS, programs[i],
-					 &self->links[i], err);
-	return r;
 }
 
 /* 1: it is new there. */
@@ -136,19 +117,6 @@ static int source_add_family(const struct syscall_source *self, pid_t root, stru
 	return 0;
 }
 
-static int source_add_all(const struct syscall_source *self,
-			  const struct syscall_source_options *options, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; r >= 0 && i < options->pid_count; i++) {
-		r = source_add(self, options->pids[i], err);
-		if (r >= 0 && options->has_children)
-			r = source_add_family(self, options->pids[i], err);
-	}
-	return MIN(r, 0);
-}
-
 int syscall_source_open(struct syscall_source **ret, const struct syscall_source_options *options,
 			struct err *err)
 {
@@ -158,14 +126,16 @@ int syscall_source_open(struct syscall_source **ret, const struct syscall_source
 	if (!self)
 		return err_set(err, -ENOMEM, "tracing system calls");
 	r = source_load(self, options, err);
-	if (!r)
-		r = source_tell_shapes(self, err);
-	if (!r)
-		r = source_start(self, err);
+	for (size_t i = 0; !r && i < ARRAY_SIZE(programs); i++)
+		r = kernel_session_start(&self->session, KERNEL_SYSCALLS, programs[i],
+					 &self->links[i], err);
 	/* Last: all programs see the processes from the same moment on. */
-	if (!r)
-		r = source_add_all(self, options, err);
-	if (r) {
+	for (size_t i = 0; r >= 0 && i < options->pid_count; i++) {
+		r = source_add(self, options->pids[i], err);
+		if (r >= 0 && options->has_children)
+			r = source_add_family(self, options->pids[i], err);
+	}
+	if (r < 0) {
 		syscall_source_close(self);
 		return err_while(err, "tracing system calls");
 	}

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "kernel/base/settings.h"
+#include "kernel/base/types.h"
 
 struct ids {
 	__u32 pid, tid; /* 0: not visible there */

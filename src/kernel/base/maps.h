@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "kernel/base/settings.h"
+#include "kernel/base/types.h"
 #include "shared/unwind/row.h"
 
 #define TABLE(name, value_type)                    \

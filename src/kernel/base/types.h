@@ -12,6 +12,8 @@
 #include <bpf/bpf_core_read.h>
 #include <bpf/bpf_tracing.h>
 
+#include "shared/wire/kernel.h"
+
 /* A map of __u32 keys. */
 #define MAP(name, map_type, entries, value_type) \
 	struct {                                 \
@@ -124,3 +126,6 @@ struct bpf_iter__task {
 	struct bpf_iter_meta *meta;
 	struct task_struct *task;
 } RELOCATED;
+
+/* Constants of the loaded programs: the verifier removes code that these disable. */
+const volatile struct kernel_settings settings SEC(".rodata.settings");

@@ -77,9 +77,8 @@ static int bpf_load(struct bpf_sampler *self, const struct space *space, struct 
 		r = kernel_tables_init(&self->tables, &self->session, err);
 	if (r)
 		return r;
-	self->ring = ring_buffer__new(kernel_session_map(&self->session, "ring"), bpf_record, self,
-				      NULL);
-	return self->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
+	self->ring = kernel_session_ring(&self->session, bpf_record, self, err);
+	return self->ring ? 0 : err->code;
 }
 
 /* Threads that are already off the processor: their times begin now.  A descendant may end
@@ -199,7 +198,7 @@ static void bpf_close(struct sampler *sampler)
 	kernel_tables_done(&self->tables);
 	kernel_session_done(&self->session);
 	followed_done(&self->processes);
-	off_cpu_threads_done(&self->off_cpu_threads);
+	off_cpu_done(&self->off_cpu_threads.threads);
 	free(self->clocks);
 	switch_rate_done(&self->switch_rate);
 	interpreter_stacks_done(&self->interpreter_stacks);

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/sampling/bpf/kernel_tables.h"
-#include "host/sampling/bpf/off_cpu.h"
+#include "host/sampling/bpf/sched_switch.h"
 #include "host/sampling/bpf/sent_stack.h"
 #include "host/sampling/bpf/switch_rate.h"
 #include "host/sampling/bpf/system_wide.h"

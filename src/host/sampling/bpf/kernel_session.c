@@ -180,40 +180,6 @@ int kernel_session_probe_syscalls(struct err *err)
 	return r;
 }
 
-/* A program must find limpet's pid namespace only where its numbers differ from the machine's
- * own. */
-static int find_namespace(struct kernel_session *session, struct err *err)
-{
-	struct kernel_counts counts;
-	struct stat status;
-	uint32_t zero = 0;
-	int program, r;
-
-	if (stat("/proc/self/ns/pid", &status) || status.st_ino == FIRST_PID_SPACE)
-		return 0;
-	r = kernel_session_load(session, KERNEL_NAMESPACE, err);
-	if (r)
-		return r;
-	program = kernel_session_program(session, KERNEL_NAMESPACE, "host_namespace");
-	r = bpf_prog_test_run_opts(program, NULL);
-	if (!r)
-		r = bpf_map_lookup_elem(kernel_session_map(session, "counts"), &zero, &counts);
-	kernel_session_unload(session, KERNEL_NAMESPACE);
-	if (r)
-		return session_error(err, r, "finding our own namespace of pids");
-	session->settings.level = (uint32_t)counts.level;
-	session->settings.pid_space = (uint32_t)counts.pid_space;
-	return 0;
-}
-
-int kernel_session_init(struct kernel_session *ret, const struct kernel_settings *settings,
-			const struct kernel_sizes *sizes, struct err *err)
-{
-	*ret = (struct kernel_session){ .settings = *settings, .sizes = *sizes };
-	ret->settings.address_mask = ARCH_ADDRESS_MASK;
-	return find_namespace(ret, err);
-}
-
 void kernel_session_unload(struct kernel_session *session, enum kernel_file file)
 {
 	bpf_object__close(session->files[file]);
@@ -315,6 +281,47 @@ int kernel_session_program(const struct kernel_session *session, enum kernel_fil
 				     : NULL;
 
 	return program ? bpf_program__fd(program) : -1;
+}
+
+/* A program must find limpet's pid namespace only where its numbers differ from the machine's own.
+ */
+int kernel_session_init(struct kernel_session *ret, const struct kernel_settings *settings,
+			const struct kernel_sizes *sizes, struct err *err)
+{
+	struct kernel_counts counts;
+	struct stat status;
+	uint32_t zero = 0;
+	int r;
+
+	*ret = (struct kernel_session){ .settings = *settings, .sizes = *sizes };
+	ret->settings.address_mask = ARCH_ADDRESS_MASK;
+	if (stat("/proc/self/ns/pid", &status) || status.st_ino == FIRST_PID_SPACE)
+		return 0;
+	r = kernel_session_load(ret, KERNEL_NAMESPACE, err);
+	if (r)
+		return r;
+	r = bpf_prog_test_run_opts(kernel_session_program(ret, KERNEL_NAMESPACE, "host_namespace"),
+				   NULL);
+	if (!r)
+		r = bpf_map_lookup_elem(kernel_session_map(ret, "counts"), &zero, &counts);
+	kernel_session_unload(ret, KERNEL_NAMESPACE);
+	if (r)
+		return session_error(err, r, "finding our own namespace of pids");
+	ret->settings.level = (uint32_t)counts.level;
+	ret->settings.pid_space = (uint32_t)counts.pid_space;
+	return 0;
+}
+
+struct ring_buffer *kernel_session_ring(const struct kernel_session *session,
+					ring_buffer_sample_fn on_record, void *context,
+					struct err *err)
+{
+	struct ring_buffer *ring =
+		ring_buffer__new(kernel_session_map(session, "ring"), on_record, context, NULL);
+
+	if (!ring)
+		err_set(err, -errno, "opening the ring: %s", strerror(errno));
+	return ring;
 }
 
 int kernel_session_start(const struct kernel_session *session, enum kernel_file file,

@@ -53,6 +53,11 @@ int kernel_session_map(const struct kernel_session *session, const char *name);
 int kernel_session_program(const struct kernel_session *session, enum kernel_file file,
 			   const char *name);
 
+/* Opens the map "ring" of the loaded files, for the caller to free.  NULL: err has the error. */
+struct ring_buffer *kernel_session_ring(const struct kernel_session *session,
+					ring_buffer_sample_fn on_record, void *context,
+					struct err *err) MUST_CHECK;
+
 /* Attaches a program to its hook in the kernel; the caller detaches it by bpf_link__destroy(). */
 int kernel_session_start(const struct kernel_session *session, enum kernel_file file,
 			 const char *name, struct bpf_link **ret, struct err *err) MUST_CHECK;

@@ -1,10 +1,8 @@
 /*
  * Joins the begin and the end of a time off the processor; finds the scheduler's address.
  */
-#include "host/sampling/bpf/off_cpu.h"
+#include "host/sampling/bpf/sched_switch.h"
 
-#include "host/core/room.h"
-#include "host/core/sorted.h"
 #include "host/symbols/kernel_symbols.h"
 
 #include <bpf/bpf.h>
@@ -64,34 +62,15 @@ void scheduler_cut(const struct scheduler *scheduler, struct sample *sample)
 	sample->kernel_count = (uint16_t)(sample->kernel_count - inner);
 }
 
-static uint64_t tid_at(const void *items, size_t index)
+int off_cpu_threads_begin(struct off_cpu_threads *self, const struct sample *left)
 {
-	return ((const struct off_cpu *)items)[index].tid;
-}
+	struct off_thread *thread =
+		off_cpu_thread(&self->threads, (pid_t)left->pid, (pid_t)left->tid);
 
-int off_cpu_threads_begin(struct off_cpu_threads *threads, const struct sample *left)
-{
-	size_t size = sizeof(*left) + ((size_t)left->kernel_count + left->user_count) * 8, index;
-	struct off_cpu *off_cpu;
-	struct sample *larger;
-
-	if (!find_sorted(threads->items, threads->count, left->tid, tid_at, &index)) {
-		if (insert_room(&threads->items, &threads->count, &threads->room, sizeof(*off_cpu),
-				index))
-			return -ENOMEM;
-		threads->items[index] = (struct off_cpu){ .tid = left->tid };
-	}
-	off_cpu = &threads->items[index];
-	if (size > off_cpu->capacity) {
-		larger = realloc(off_cpu->left, size);
-		if (!larger)
-			return -ENOMEM;
-		off_cpu->left = larger;
-		off_cpu->capacity = size;
-	}
-	memcpy(off_cpu->left, left, size);
-	scheduler_cut(&threads->scheduler, off_cpu->left);
-	off_cpu->is_away = true;
+	if (!thread || off_thread_keep_stack(thread, left, /* read_ns */ 0))
+		return -ENOMEM;
+	scheduler_cut(&self->scheduler, thread->stack);
+	thread->is_out = true;
 	return 0;
 }
 
@@ -115,17 +94,16 @@ static void visit_times(struct sample *sample, const struct kernel_return *times
 }
 
 /* A record whose stack was lost still yields the times. */
-void off_cpu_threads_end(struct off_cpu_threads *threads, const struct sample *came,
+void off_cpu_threads_end(struct off_cpu_threads *self, const struct sample *came,
 			 off_cpu_visitor *visit, void *context)
 {
+	struct off_thread *thread = off_cpu_find(&self->threads, (pid_t)came->tid);
 	struct sample bare = *came, *sample = &bare;
 	struct kernel_return times = { came->frames[0], came->frames[1] };
-	size_t index;
 
-	if (find_sorted(threads->items, threads->count, came->tid, tid_at, &index) &&
-	    threads->items[index].is_away) {
-		sample = threads->items[index].left;
-		threads->items[index].is_away = false;
+	if (thread && thread->is_out) {
+		sample = thread->stack;
+		thread->is_out = false;
 	} else {
 		bare.user_count = 0;
 		bare.end = STACK_NO_USER;
@@ -136,14 +114,14 @@ void off_cpu_threads_end(struct off_cpu_threads *threads, const struct sample *c
 }
 
 /* No return was recorded: the thread may have been woken, and have waited for a processor since. */
-static struct kernel_return times_until(const struct off_cpu *off_cpu, int map, uint64_t now_ns)
+static struct kernel_return times_until(const struct off_thread *thread, int map, uint64_t now_ns)
 {
-	struct kernel_off_cpu known = { .since_ns = off_cpu->left->time_ns,
-					.is_blocked = off_cpu->left->state != 'R' };
+	struct kernel_off_cpu known = { .since_ns = thread->stack->time_ns,
+					.is_blocked = thread->stack->state != 'R' };
 	struct kernel_return times;
 	uint64_t end_ns;
 
-	bpf_map_lookup_elem(map, &off_cpu->tid, &known);
+	bpf_map_lookup_elem(map, &thread->tid, &known);
 	if (!known.since_ns)
 		return (struct kernel_return){ 0, 0 };
 	end_ns = known.woken_ns ? known.woken_ns : now_ns;
@@ -154,26 +132,17 @@ static struct kernel_return times_until(const struct off_cpu *off_cpu, int map, 
 	return times;
 }
 
-void off_cpu_threads_flush(struct off_cpu_threads *threads, int map, uint64_t now_ns,
+void off_cpu_threads_flush(struct off_cpu_threads *self, int map, uint64_t now_ns,
 			   off_cpu_visitor *visit, void *context)
 {
-	for (size_t i = 0; i < threads->count; i++) {
-		struct off_cpu *off_cpu = &threads->items[i];
+	for (size_t i = 0; i < self->threads.count; i++) {
+		struct off_thread *thread = &self->threads.items[i];
 		struct kernel_return times;
 
-		if (!off_cpu->is_away)
+		if (!thread->is_out)
 			continue;
-		off_cpu->is_away = false;
-		times = times_until(off_cpu, map, now_ns);
-		visit_times(off_cpu->left, &times, now_ns, visit, context);
+		thread->is_out = false;
+		times = times_until(thread, map, now_ns);
+		visit_times(thread->stack, &times, now_ns, visit, context);
 	}
-}
-
-void off_cpu_threads_done(struct off_cpu_threads *threads)
-{
-	for (size_t i = 0; i < threads->count; i++)
-		free(threads->items[i].left);
-	free(threads->items);
-	threads->items = NULL;
-	threads->count = threads->room = 0;
 }

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "shared/base/macros.h"
+#include "host/sampling/off_cpu.h"
 #include "shared/wire/kernel.h"
 
 #include <stdbool.h>
@@ -22,32 +22,22 @@ bool scheduler_find(struct scheduler *ret, const char *path);
 /* Removes the kernel frames of a sample that are further in than the scheduler. */
 void scheduler_cut(const struct scheduler *scheduler, struct sample *sample);
 
-struct off_cpu {
-	uint32_t tid;
-	bool is_away;
-	struct sample *left;
-	size_t capacity;
-};
-
 struct off_cpu_threads {
-	struct off_cpu *items; /* ascending tids */
-	size_t count, room;
+	struct off_cpu threads;
 	struct scheduler scheduler;
 };
 
 typedef void off_cpu_visitor(const struct sample *sample, void *context);
 
 /* KERNEL_EVENT_LEFT: it is off the processor from now on.  -ENOMEM. */
-int off_cpu_threads_begin(struct off_cpu_threads *threads, const struct sample *left) MUST_CHECK;
+int off_cpu_threads_begin(struct off_cpu_threads *self, const struct sample *left) MUST_CHECK;
 
 /* KERNEL_EVENT_CAME: emits a sample of the time it was blocked, and one of the time it waited for a
  * processor. */
-void off_cpu_threads_end(struct off_cpu_threads *threads, const struct sample *came,
+void off_cpu_threads_end(struct off_cpu_threads *self, const struct sample *came,
 			 off_cpu_visitor *visit, void *context);
 
 /* Emits samples up to now of threads still off the processor.  map: the kernel programs' entries of
  * these. */
-void off_cpu_threads_flush(struct off_cpu_threads *threads, int map, uint64_t now_ns,
+void off_cpu_threads_flush(struct off_cpu_threads *self, int map, uint64_t now_ns,
 			   off_cpu_visitor *visit, void *context);
-
-void off_cpu_threads_done(struct off_cpu_threads *threads);

@@ -167,9 +167,8 @@ static int snapshot_load(struct taking *taking, struct err *err)
 					      err);
 	if (r)
 		return r;
-	taking->ring = ring_buffer__new(kernel_session_map(&taking->session, "ring"), on_record,
-					taking, NULL);
-	return taking->ring ? 0 : err_set(err, -errno, "opening the ring: %s", strerror(errno));
+	taking->ring = kernel_session_ring(&taking->session, on_record, taking, err);
+	return taking->ring ? 0 : err->code;
 }
 
 static int walk_threads(struct taking *taking, struct err *err)
@@ -194,32 +193,24 @@ static size_t count_missing(const struct snapshot *snapshot)
 	return count;
 }
 
-static int open_clocks(struct taking *taking, struct thread_clocks *clocks, struct err *err)
+/* Waits until the clock of each has ticked; the clock of a thread that stopped running does not. */
+static int catch_running(struct taking *taking, struct err *err)
 {
 	const struct snapshot *snapshot = taking->snapshot;
-	int r = 0;
-
-	*clocks = (struct thread_clocks){
+	const struct timespec pause = { .tv_nsec = TICK_NS };
+	struct thread_clocks clocks = {
 		.options = { .pid = taking->pid,
 			     .period_ns = TICK_NS,
 			     .program = kernel_session_program(&taking->session, KERNEL_SAMPLE,
 							       "sample_running") },
 	};
+	uint64_t end_ns = now_ns() + ROUND_NS;
+	int r = 0;
+
 	for (size_t i = 0; !r && i < snapshot->count; i++)
 		if (!is_caught(snapshot->samples[i]))
-			r = thread_clocks_open_one(clocks, (pid_t)snapshot->samples[i]->tid, err);
-	return r;
-}
-
-/* Waits until the clock of each has ticked; the clock of a thread that stopped running does not. */
-static int catch_running(struct taking *taking, struct err *err)
-{
-	const struct timespec pause = { .tv_nsec = TICK_NS };
-	uint64_t end_ns = now_ns() + ROUND_NS;
-	struct thread_clocks clocks;
-	int r = open_clocks(taking, &clocks, err);
-
-	while (!r && count_missing(taking->snapshot) && now_ns() < end_ns) {
+			r = thread_clocks_open_one(&clocks, (pid_t)snapshot->samples[i]->tid, err);
+	while (!r && count_missing(snapshot) && now_ns() < end_ns) {
 		nanosleep(&pause, NULL);
 		r = ring_buffer__consume(taking->ring);
 		r = r < 0 ? err_set(err, r, "reading threads: %s", strerror(-r)) : 0;

@@ -29,32 +29,26 @@ static int tid_compare(const void *left, const void *right)
 	return a->tid < b->tid ? -1 : a->tid > b->tid;
 }
 
-/* Counts some threads of a process; the same ones at the next reading. */
-static void take_turns(struct switch_rate *rate, pid_t pid, const pid_t *tids, size_t count,
-		       uint64_t process_stands_for)
+/* Reads some threads of a process; the same ones at the next reading. */
+static void read_process(struct switch_rate *rate, pid_t pid, uint64_t stands_for)
 {
-	uint64_t step = 1 + count / LOOKED_AT;
+	CLEANUP(free) pid_t *tids = NULL;
+	struct err err = { 0 };
 	struct schedstat stat;
+	size_t count = 0;
+	uint64_t step;
 
+	(void)!proc_list(pid, "task", &tids, &count, &err);
+	step = 1 + count / LOOKED_AT;
 	for (size_t i = 0; i < count; i++) {
 		if ((uint64_t)tids[i] % step || schedstat_read(pid, tids[i], &stat) < 0)
 			continue;
 		if (make_room(&rate->items, rate->count, &rate->room, sizeof(*rate->items)))
 			return;
 		rate->items[rate->count++] = (struct thread_turns){
-			.tid = tids[i], .turns = stat.turns, .stands_for = step * process_stands_for
+			.tid = tids[i], .turns = stat.turns, .stands_for = step * stands_for
 		};
 	}
-}
-
-static void look_at_process(struct switch_rate *rate, pid_t pid, uint64_t stands_for)
-{
-	CLEANUP(free) pid_t *tids = NULL;
-	struct err err = { 0 };
-	size_t count;
-
-	if (!proc_list(pid, "task", &tids, &count, &err))
-		take_turns(rate, pid, tids, count, stands_for);
 }
 
 static uint64_t count_turns(const struct switch_rate *before, const struct switch_rate *now)
@@ -82,7 +76,7 @@ uint64_t switch_rate_read(struct switch_rate *rate, const pid_t *pids, size_t co
 		return 0;
 	for (size_t i = 0; i < count; i++)
 		if (!((uint64_t)pids[i] % step))
-			look_at_process(&now, pids[i], step);
+			read_process(&now, pids[i], step);
 	if (now.count)
 		qsort(now.items, now.count, sizeof(*now.items), tid_compare);
 	turns = count_turns(rate, &now);

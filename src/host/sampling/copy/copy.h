@@ -6,11 +6,11 @@
 #pragma once
 
 #include "host/sampling/copy/coverage.h"
-#include "host/sampling/copy/off_cpu.h"
 #include "host/sampling/copy/perf_records.h"
 #include "host/sampling/copy/stack_need.h"
 #include "host/sampling/copy/watchers.h"
 #include "host/sampling/followed.h"
+#include "host/sampling/off_cpu.h"
 #include "host/sampling/priority.h"
 #include "host/sampling/sampler.h"
 #include "host/sampling/throttle.h"

@@ -66,30 +66,27 @@ struct watchers *copy_open_watchers(struct copy_sampler *self)
 }
 
 /* Until the events must be reopened, or the time is over. */
-static int take_for(struct promptly *promptly, uint64_t limit_ns)
-{
-	struct copy_sampler *self = promptly->round->self;
-	struct watchers *watchers = copy_open_watchers(self);
-	int r = watchers ? watchers_let(watchers, take_promptly, promptly, limit_ns) : -ENODATA;
-
-	if (r != -ENODATA)
-		return r;
-	perf_events_wait(&self->events, self->events.attrs.items[COPY_CLOCK].wakeup_events
-						? (int)(limit_ns / 1000000 + 1)
-						: UNHEARD_MS);
-	return take_promptly(promptly);
-}
-
 int copy_read_promptly(struct copy_round *round, struct err *err)
 {
 	struct copy_sampler *self = round->self;
 	struct promptly promptly = { round, err };
 	uint64_t end_ns = now_ns() + PROMPT_NS, now;
+	struct watchers *watchers;
 	struct perf_attrs attrs;
-	int r = copy_must_reopen(self, &attrs);
+	int r = copy_must_reopen(self, &attrs), limit_ms;
 
-	while (!r && !self->is_stopped && (now = now_ns()) < end_ns)
-		r = take_for(&promptly, end_ns - now);
+	while (!r && !self->is_stopped && (now = now_ns()) < end_ns) {
+		watchers = copy_open_watchers(self);
+		r = watchers ? watchers_let(watchers, take_promptly, &promptly, end_ns - now)
+			     : -ENODATA;
+		if (r != -ENODATA)
+			continue;
+		limit_ms = (int)((end_ns - now) / 1000000 + 1);
+		if (!self->events.attrs.items[COPY_CLOCK].wakeup_events)
+			limit_ms = UNHEARD_MS;
+		perf_events_wait(&self->events, limit_ms);
+		r = take_promptly(&promptly);
+	}
 	return MIN(r, 0);
 }
 

@@ -18,36 +18,29 @@
 #define LEAVING_MOST   20000u /* stacks of switches in a second */
 #define JUDGED_EACH_NS 100000000u
 
-static int mark_sleepers_of(struct copy_sampler *self, pid_t pid)
-{
-	CLEANUP(free) pid_t *tids = NULL;
-	struct err err = { 0 };
-	size_t count = 0;
-
-	if (proc_list(pid, "task", &tids, &count, &err) < 0)
-		return 0;
-	for (size_t i = 0; i < count; i++) {
-		struct process_stat stat;
-		struct off_thread *thread;
-
-		if (stat_read(pid, tids[i], &stat, &err) < 0 || stat.state == 'R')
-			continue;
-		thread = off_cpu_thread(&self->off_cpu, pid, tids[i]);
-		if (!thread)
-			return -ENOMEM;
-		thread->is_out = true;
-		thread->since_ns = now_ns();
-	}
-	return 0;
-}
-
 static int mark_sleepers(struct copy_sampler *self)
 {
-	int r = 0;
+	for (size_t i = 0; i < self->processes.count; i++) {
+		CLEANUP(free) pid_t *tids = NULL;
+		pid_t pid = self->processes.items[i]->pid;
+		struct process_stat stat;
+		struct err err = { 0 };
+		size_t count = 0;
 
-	for (size_t i = 0; !r && i < self->processes.count; i++)
-		r = mark_sleepers_of(self, self->processes.items[i]->pid);
-	return r;
+		(void)!proc_list(pid, "task", &tids, &count, &err);
+		for (size_t k = 0; k < count; k++) {
+			struct off_thread *thread;
+
+			if (stat_read(pid, tids[k], &stat, &err) < 0 || stat.state == 'R')
+				continue;
+			thread = off_cpu_thread(&self->off_cpu, pid, tids[k]);
+			if (!thread)
+				return -ENOMEM;
+			thread->is_out = true;
+			thread->since_ns = now_ns();
+		}
+	}
+	return 0;
 }
 
 /* Stacks are read twice: the first time makes the unwind tables, which may take longer than the
@@ -71,6 +64,7 @@ int copy_begin_switches(struct copy_sampler *self)
 static void sched_switch_fill(struct sample *sample, const struct off_thread *thread, uint64_t now)
 {
 	bool is_own = off_thread_owns_stack(thread, now);
+	const struct sample *stack = thread->stack;
 
 	*sample = (struct sample){
 		.time_ns = now,
@@ -81,15 +75,15 @@ static void sched_switch_fill(struct sample *sample, const struct off_thread *th
 		.state = thread->is_preempted ? 'R' : 'S',
 		.end = STACK_NO_USER,
 	};
-	if (!thread->frames || (!is_own && thread->is_preempted))
+	if (!stack || (!is_own && thread->is_preempted))
 		return;
-	sample->end = thread->end;
+	sample->end = stack->end;
 	/* A sleep too short to be read: uses the stack of its last sleep, or of the next. */
-	sample->flags = thread->flags | (is_own ? 0 : SAMPLE_GUESSED);
-	sample->kernel_count = thread->kernel_count;
-	sample->user_count = thread->user_count;
-	memcpy(sample->frames, thread->frames,
-	       ((size_t)thread->kernel_count + thread->user_count) * sizeof(*thread->frames));
+	sample->flags = stack->flags | (is_own ? 0 : SAMPLE_GUESSED);
+	sample->kernel_count = stack->kernel_count;
+	sample->user_count = stack->user_count;
+	memcpy(sample->frames, stack->frames,
+	       ((size_t)stack->kernel_count + stack->user_count) * sizeof(*stack->frames));
 }
 
 static void thread_returned(struct copy_round *round, struct off_thread *thread, uint64_t now)
@@ -170,28 +164,21 @@ void copy_judge_switches(struct copy_sampler *self)
 	self->judged_ns = now;
 }
 
-static void read_sleeper(struct copy_sampler *self, struct off_thread *thread,
-			 struct followed *process)
-{
-	uint64_t read_ns;
-
-	(void)copy_use_outside(self, process);
-	if (blocked_stack_read(self->sample, &read_ns, process->space, thread->tid,
-			       &self->outside) < 0)
-		return;
-	if (off_thread_keep_stack(thread, outside_frames_join(&self->outside, self->sample),
-				  read_ns) < 0)
-		thread->has_stack = false;
-}
-
 void copy_read_sleepers(struct copy_sampler *self)
 {
 	for (size_t i = 0; i < self->off_cpu.count; i++) {
 		struct off_thread *thread = &self->off_cpu.items[i];
 		struct followed *process = followed_find(&self->processes, thread->pid);
+		uint64_t read_ns;
 
-		if (process && thread->is_out && !thread->is_preempted && !thread->has_stack)
-			read_sleeper(self, thread, process);
+		if (!process || !thread->is_out || thread->is_preempted || thread->has_stack)
+			continue;
+		(void)copy_use_outside(self, process);
+		if (!blocked_stack_read(self->sample, &read_ns, process->space, thread->tid,
+					&self->outside) &&
+		    off_thread_keep_stack(thread, outside_frames_join(&self->outside, self->sample),
+					  read_ns))
+			thread->has_stack = false;
 	}
 }
 

@@ -60,20 +60,6 @@ static void polling_emit(struct polling_round *round, struct thread_time *time,
 	round->listener->sample(round->listener->context, self->sample, process->space);
 }
 
-/* Samples of running time are emitted at their rate, if possible at a moment when the thread runs;
- * sleeping threads are emitted as soon as they are found asleep. */
-static void emit_due(struct polling_round *round, struct thread_time *time)
-{
-	uint64_t period_ns = 1000000000u / round->self->options.hz;
-
-	if (time->owed_ns[SAMPLE_RUNNING] >= period_ns * (time->state == 'R' ? 1 : PATIENCE))
-		polling_emit(round, time, SAMPLE_RUNNING);
-	if (time->owed_ns[SAMPLE_RUNNABLE] >= period_ns)
-		polling_emit(round, time, SAMPLE_RUNNABLE);
-	if (time->owed_ns[SAMPLE_BLOCKED])
-		polling_emit(round, time, SAMPLE_BLOCKED);
-}
-
 static void emit_all(void *context, struct thread_time *time)
 {
 	struct polling_round round = *(struct polling_round *)context;
@@ -107,6 +93,7 @@ static struct thread_time *known_time(struct polling *self, const struct thread_
 static void poll_thread(struct polling_round *round, struct followed *process, pid_t tid)
 {
 	struct thread_time now = { .pid = process->pid, .tid = tid }, *time;
+	uint64_t period_ns = 1000000000u / round->self->options.hz;
 	struct process_stat stat;
 	struct err err = { 0 };
 
@@ -121,8 +108,16 @@ static void poll_thread(struct polling_round *round, struct followed *process, p
 	if (!time)
 		return;
 	thread_time_poll(time, &now.last, now.seen_ns, stat.state);
-	if (round->listener)
-		emit_due(round, time);
+	if (!round->listener)
+		return;
+	/* Samples of running time are emitted at their rate, if possible at a moment when the
+	 * thread runs; sleeping threads are emitted as soon as they are found asleep. */
+	if (time->owed_ns[SAMPLE_RUNNING] >= period_ns * (time->state == 'R' ? 1 : PATIENCE))
+		polling_emit(round, time, SAMPLE_RUNNING);
+	if (time->owed_ns[SAMPLE_RUNNABLE] >= period_ns)
+		polling_emit(round, time, SAMPLE_RUNNABLE);
+	if (time->owed_ns[SAMPLE_BLOCKED])
+		polling_emit(round, time, SAMPLE_BLOCKED);
 }
 
 static int poll_process(struct polling_round *round, struct followed *process, struct err *err)
@@ -136,8 +131,10 @@ static int poll_process(struct polling_round *round, struct followed *process, s
 	return r;
 }
 
-static int add_further(struct polling *self, struct err *err)
+/* Follows the further processes, and notes the times of all: that spent before does not count. */
+static int polling_begin(struct polling *self, struct err *err)
 {
+	struct polling_round round = { .self = self };
 	struct process_stat stat;
 	struct followed *process;
 	int r = 0;
@@ -147,15 +144,6 @@ static int add_further(struct polling *self, struct err *err)
 		if (!r && add_process(self, self->options.further[i], &process))
 			r = err_set(err, -ENOMEM, "no memory for a sampler");
 	}
-	return r;
-}
-
-/* Time spent before sampling does not count. */
-static int note_times(struct polling *self, struct err *err)
-{
-	struct polling_round round = { .self = self };
-	int r = add_further(self, err);
-
 	for (size_t i = 0; !r && i < self->processes.count; i++)
 		r = poll_process(&round, self->processes.items[i], err);
 	return r;
@@ -185,7 +173,7 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 		polling_close(&self->base);
 		return err_set(err, -ENOMEM, "no memory for a sampler");
 	}
-	r = note_times(self, err);
+	r = polling_begin(self, err);
 	if (r < 0) {
 		polling_close(&self->base);
 		return r;
@@ -194,33 +182,27 @@ int polling_open(struct polling **ret, const struct sampler_kind *kind,
 	return 0;
 }
 
-static void find_descendants(struct polling *self, pid_t root,
-			     const struct sampler_listener *listener)
-{
-	CLEANUP(free) pid_t *pids = NULL;
-	struct followed *process;
-	struct err err = { 0 };
-	size_t count = 0;
-
-	if (descendants_list(root, &pids, &count, &err) < 0)
-		return;
-	for (size_t i = 0; i < count; i++)
-		if (!followed_find(&self->processes, pids[i]) &&
-		    !add_process(self, pids[i], &process))
-			listener->process(
-				listener->context,
-				&(struct sampled_process){ .pid = pids[i], .parent = root });
-}
-
 /* This reads all processes of the machine: not at each poll. */
 static void find_family(struct polling *self, uint64_t now, const struct sampler_listener *listener)
 {
 	if (!self->options.children || now < self->next_family_ns)
 		return;
 	self->next_family_ns = now + FAMILY_NS;
-	for (size_t i = 0; i <= self->options.further_count; i++)
-		find_descendants(self, i ? self->options.further[i - 1] : self->options.pid,
-				 listener);
+	for (size_t i = 0; i <= self->options.further_count; i++) {
+		CLEANUP(free) pid_t *pids = NULL;
+		pid_t root = i ? self->options.further[i - 1] : self->options.pid;
+		struct followed *process;
+		struct err err = { 0 };
+		size_t count = 0;
+
+		(void)!descendants_list(root, &pids, &count, &err);
+		for (size_t k = 0; k < count; k++)
+			if (!followed_find(&self->processes, pids[k]) &&
+			    !add_process(self, pids[k], &process))
+				listener->process(listener->context,
+						  &(struct sampled_process){ .pid = pids[k],
+									     .parent = root });
+	}
 }
 
 static bool has_several(const struct polling *self)

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/sampling/copy/off_cpu.h"
+#include "host/sampling/off_cpu.h"
 
 static struct off_thread waiting_since(uint64_t since_ns, uint64_t read_ns)
 {

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/sampling/bpf/off_cpu.h"
+#include "host/sampling/bpf/sched_switch.h"
 #include "shared/wire/sample.h"
 
 #include <stdio.h>

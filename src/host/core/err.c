@@ -3,6 +3,7 @@
  */
 #include "host/core/err.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -21,17 +22,33 @@ static void err_put(char *ret, size_t room, const char *format, va_list args)
 	memcpy(ret, text, strlen(text) + 1);
 }
 
+static void err_begin(struct err *err, int code, enum exit_code exit)
+{
+	memset(err, 0, sizeof(*err));
+	err->code = code;
+	err->exit = exit;
+}
+
 int err_set(struct err *err, int code, const char *format, ...)
 {
 	va_list args;
 
-	memset(err, 0, sizeof(*err));
-	err->code = code;
-	err->exit = EXIT_FAILED;
+	err_begin(err, code, EXIT_FAILED);
 	va_start(args, format);
 	err_put(err->what, sizeof(err->what), format, args);
 	va_end(args);
 	return code;
+}
+
+int err_usage(struct err *err, const char *fix, const char *format, ...)
+{
+	va_list args;
+
+	err_begin(err, -EINVAL, EXIT_USAGE);
+	va_start(args, format);
+	err_put(err->what, sizeof(err->what), format, args);
+	va_end(args);
+	return fix ? err_fix(err, "%s", fix) : err->code;
 }
 
 int err_while(struct err *err, const char *format, ...)

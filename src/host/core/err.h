@@ -31,6 +31,9 @@ struct err {
 /* Sets the first cause; returns code, which must be negative. */
 int err_set(struct err *err, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 
+/* A wrong use of the command line: -EINVAL with EXIT_USAGE.  The fix may be NULL. */
+int err_usage(struct err *err, const char *fix, const char *format, ...) PRINTF_LIKE(3, 4);
+
 /* Prefixes the caller's action: "attach to 4711: " + what.  Returns the code. */
 int err_while(struct err *err, const char *format, ...) PRINTF_LIKE(2, 3);
 

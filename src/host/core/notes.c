@@ -14,18 +14,11 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static char notes[NOTES_MAX][NOTE_BYTES];
 static size_t count, left_out;
 
-static bool is_kept(const char *note)
-{
-	for (size_t i = 0; i < count; i++)
-		if (!strcmp(notes[i], note))
-			return true;
-	return false;
-}
-
 void note_add(const char *format, ...)
 {
 	char text[2 * NOTE_BYTES], note[NOTE_BYTES];
 	va_list arguments;
+	size_t same = 0;
 
 	va_start(arguments, format);
 	vsnprintf(text, sizeof(text), format, arguments);
@@ -33,9 +26,11 @@ void note_add(const char *format, ...)
 	text_shorten(text, sizeof(note) - 1);
 	text_copy_printable(text_of(text), note, sizeof(note));
 	pthread_mutex_lock(&lock);
-	if (!is_kept(note) && count < NOTES_MAX)
+	while (same < count && strcmp(notes[same], note))
+		same++;
+	if (same == count && count < NOTES_MAX)
 		memcpy(notes[count++], note, sizeof(note));
-	else if (!is_kept(note))
+	else if (same == count)
 		left_out++;
 	pthread_mutex_unlock(&lock);
 }

@@ -10,12 +10,6 @@
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
 
-static int usage_error(struct err *err, const char *before, const char *name, const char *after)
-{
-	err_set(err, -EINVAL, "%s%s%s", before, name, after);
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int set_flag(void *value, const char *text)
 {
 	(void)text;
@@ -37,6 +31,28 @@ static int set_once(void *value, const char *text)
 static int set_number(void *value, const char *text)
 {
 	return text_parse_number(text, UINT64_MAX, value);
+}
+
+/* Suffixes are powers of 1024; there is no other unit. */
+static int set_size(void *value, const char *text)
+{
+	static const char suffixes[] = "KMG";
+	struct text rest = text_of(text);
+	const char *suffix;
+	uint64_t number;
+	unsigned shift = 0;
+
+	if (!text_take_number(&rest, 10, &number) || !number)
+		return -EINVAL;
+	suffix = memchr(suffixes, *rest.at & ~0x20, strlen(suffixes));
+	if (suffix) {
+		shift = 10 * (unsigned)(suffix - suffixes + 1);
+		rest.at++;
+	}
+	if (rest.at != rest.end || number > UINT64_MAX >> shift)
+		return -EINVAL;
+	*(uint64_t *)value = number << shift;
+	return 0;
 }
 
 static int set_duration(void *value, const char *text)
@@ -73,66 +89,31 @@ static const struct option_setter {
 	[OPTION_TEXT] = { set_text, "a text" },
 	[OPTION_ONCE] = { set_once, "" },
 	[OPTION_NUMBER] = { set_number, "a whole number" },
+	[OPTION_SIZE] = { set_size, "a number of bytes, or with K, M or G, such as 512K" },
 	[OPTION_DURATION] = { set_duration, "a time such as 10 (seconds), 0.5, 500ms or 2m" },
 	[OPTION_SPAN] = { set_span, "a time above 0, such as 10 (seconds), 0.5, 500ms or 2m" },
 	[OPTION_LIST] = { set_list, "no more than 64 of them" },
 };
 
-static int refuse_second(const struct option_desc *option, const char *text, struct err *err)
-{
-	err_set(err, -EINVAL, "--%s is given more than once ('%s')", option->long_name, text);
-	err_fix(err, "run limpet once for each, at the same time if need be");
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int option_set(const struct option_desc *option, void *values, const char *text,
 		      struct err *err)
 {
 	const struct option_setter *setter = &setters[option->kind];
+	void *value = (char *)values + option->offset;
 	int r;
 
 	if (option->kind == OPTION_BITS) {
-		*(uint32_t *)((char *)values + option->offset) |= option->bits;
+		*(uint32_t *)value |= option->bits;
 		return 0;
 	}
-	r = setter->set((char *)values + option->offset, text);
+	r = setter->set(value, text);
 	if (r == 0)
 		return 0;
 	if (r == -EEXIST)
-		return refuse_second(option, text, err);
-	err_set(err, -EINVAL, "invalid value '%s' for --%s", text, option->long_name);
-	err_why(err, "expected %s", setter->expects);
-	return err_exit(err, EXIT_USAGE);
-}
-
-static const struct option_desc *find_short(const struct option_desc *table, char name)
-{
-	for (; table->long_name; table++)
-		if (table->short_name == name && name)
-			return table;
-	return NULL;
-}
-
-static const struct option_desc *find_long(const struct option_desc *table, struct text name)
-{
-	for (; table->long_name; table++)
-		if (text_equals(name, table->long_name))
-			return table;
-	return NULL;
-}
-
-static int unknown_long(const struct option_desc *table, struct text name, struct err *err)
-{
-	char typed[64];
-	struct nearest nearest = { .wanted = typed };
-
-	text_copy(name, typed, sizeof(typed));
-	for (; table->long_name; table++)
-		nearest_offer(&nearest, table->long_name);
-	usage_error(err, "unknown option --", typed, "");
-	if (nearest.best)
-		err_fix(err, "--%s", nearest.best);
-	return err->code;
+		return err_usage(err, "run limpet once for each, at the same time if need be",
+				 "--%s is given more than once ('%s')", option->long_name, text);
+	err_usage(err, NULL, "invalid value '%s' for --%s", text, option->long_name);
+	return err_why(err, "expected %s", setter->expects);
 }
 
 /* The state of the parser: the next word to read, and the slot of the next operand. */
@@ -142,18 +123,17 @@ struct cursor {
 };
 
 /* The argument: after "=" or in the same word, else the next word. */
-static int option_take(const struct option_desc *option, const char *attached,
+static int option_read(const struct option_desc *option, const char *attached,
 		       struct cursor *cursor, void *values, struct err *err)
 {
 	if (!option->arg)
-		return attached ? usage_error(err, "option --", option->long_name,
-					      " takes no argument")
+		return attached ? err_usage(err, NULL, "option --%s takes no argument",
+					    option->long_name)
 				: option_set(option, values, NULL, err);
 	if (!attached && *cursor->next)
 		attached = *cursor->next++;
-	if (!attached)
-		return usage_error(err, "option --", option->long_name, " needs an argument");
-	return option_set(option, values, attached, err);
+	return attached ? option_set(option, values, attached, err)
+			: err_usage(err, NULL, "option --%s needs an argument", option->long_name);
 }
 
 static int parse_long(const struct option_desc *table, const char *word, struct cursor *cursor,
@@ -161,11 +141,17 @@ static int parse_long(const struct option_desc *table, const char *word, struct 
 {
 	const char *equals = strchr(word, '=');
 	struct text name = { word, equals ? equals : word + strlen(word) };
-	const struct option_desc *option = find_long(table, name);
+	char typed[64];
+	struct nearest nearest = { .wanted = typed };
 
-	if (!option)
-		return unknown_long(table, name, err);
-	return option_take(option, equals ? equals + 1 : NULL, cursor, values, err);
+	for (const struct option_desc *option = table; option->long_name; option++)
+		if (text_equals(name, option->long_name))
+			return option_read(option, equals ? equals + 1 : NULL, cursor, values, err);
+	text_copy(name, typed, sizeof(typed));
+	for (; table->long_name; table++)
+		nearest_offer(&nearest, table->long_name);
+	err_usage(err, NULL, "unknown option --%s", typed);
+	return nearest.best ? err_fix(err, "--%s", nearest.best) : err->code;
 }
 
 /* "-ab" is -a -b; "-d5" is -d 5. */
@@ -175,13 +161,14 @@ static int parse_short(const struct option_desc *table, const char *word, struct
 	int r = 0;
 
 	for (; r == 0 && *word; word++) {
-		const struct option_desc *option = find_short(table, *word);
-		char name[] = { *word, '\0' };
+		const struct option_desc *option = table;
 
-		if (!option)
-			return usage_error(err, "unknown option -", name, "");
+		while (option->long_name && option->short_name != *word)
+			option++;
+		if (!option->long_name)
+			return err_usage(err, NULL, "unknown option -%c", *word);
 		if (option->arg)
-			return option_take(option, word[1] ? word + 1 : NULL, cursor, values, err);
+			return option_read(option, word[1] ? word + 1 : NULL, cursor, values, err);
 		r = option_set(option, values, NULL, err);
 	}
 	return r;

@@ -14,6 +14,7 @@ enum option_kind {
 	OPTION_TEXT,     /* const char *, into argv; the last one counts */
 	OPTION_ONCE,     /* the same, and a second one is an error */
 	OPTION_NUMBER,   /* uint64_t */
+	OPTION_SIZE,     /* uint64_t, bytes above 0: 4096, 512K, 100M, 2G */
 	OPTION_DURATION, /* uint64_t, nanoseconds */
 	OPTION_SPAN,     /* the same; 0 is an error, because nothing would be recorded */
 	OPTION_LIST,     /* struct option_list: may be repeated */

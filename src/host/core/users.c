@@ -23,24 +23,18 @@ void users_done(struct users *users)
 	*users = (struct users){ 0 };
 }
 
-/* "name:x:1000:..." */
-static bool line_is_of(struct text line, uid_t uid, struct text *ret_name)
-{
-	struct text password;
-	uint64_t number;
-
-	return text_take_field(&line, ':', ret_name) && text_take_field(&line, ':', &password) &&
-	       text_take_number(&line, 10, &number) && text_take_char(&line, ':') && number == uid;
-}
-
 void users_name(const struct users *users, uid_t uid, char *buffer, size_t capacity)
 {
-	struct text rest = { users->text, users->text + users->size }, line, name;
+	struct text rest = { users->text, users->text + users->size }, line, name, password;
+	uint64_t number;
 
+	snprintf(buffer, capacity, "%u", uid);
 	while (users->text && text_take_line(&rest, &line))
-		if (line_is_of(line, uid, &name)) {
+		/* "name:x:1000:..." */
+		if (text_take_field(&line, ':', &name) && text_take_field(&line, ':', &password) &&
+		    text_take_number(&line, 10, &number) && text_take_char(&line, ':') &&
+		    number == uid) {
 			text_copy(name, buffer, capacity);
 			return;
 		}
-	snprintf(buffer, capacity, "%u", uid);
 }

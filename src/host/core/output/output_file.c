@@ -13,19 +13,15 @@
 
 #include "host/core/cleanup.h"
 
-static int output_file_start(struct output_file *ret, const char *path, struct err *err)
+static int open_draft(struct output_file *file)
 {
-	*ret = (struct output_file){ .path = strdup(path),
-				     .location = OUTPUT_LOCATION_NONE,
-				     .own_fd = -1 };
-	if (!ret->path)
-		return output_explain(-ENOMEM, path, err);
-	return output_location_find(&ret->location, path, err);
-}
+	int fd = file->location.stream >= 0 ? TAKE_FD(file->location.stream)
+					    : output_location_draft(&file->location, file->draft);
 
-/* The descriptor is the stream's from here on, or closed. */
-static int open_out(struct output_file *file, int fd)
-{
+	if (fd < 0) {
+		file->draft[0] = '\0';
+		return fd;
+	}
 	file->out = fdopen(fd, "w");
 	if (!file->out) {
 		close(fd);
@@ -34,28 +30,6 @@ static int open_out(struct output_file *file, int fd)
 	/* A lock for each number would take half of the time. */
 	__fsetlocking(file->out, FSETLOCKING_BYCALLER);
 	return 0;
-}
-
-static int open_draft(struct output_file *file)
-{
-	int fd = file->location.stream >= 0 ? TAKE_FD(file->location.stream)
-					    : output_location_draft(&file->location, file->draft);
-
-	if (fd >= 0)
-		return open_out(file, fd);
-	file->draft[0] = '\0';
-	return fd;
-}
-
-int output_open(struct output_file *ret, const char *path, struct err *err)
-{
-	int r = output_file_start(ret, path, err);
-
-	if (!r && (r = open_draft(ret)))
-		output_explain(r, path, err);
-	if (r)
-		output_discard(ret);
-	return r;
 }
 
 static int make_reachable(struct output_file *file)
@@ -81,15 +55,31 @@ static int make_reachable(struct output_file *file)
 	return 0;
 }
 
-int output_open_named(struct output_file *ret, const char *path, struct err *err)
+static int output_file_open(struct output_file *ret, const char *path,
+			    int (*open_it)(struct output_file *file), struct err *err)
 {
-	int r = output_file_start(ret, path, err);
+	int r;
 
-	if (!r && (r = make_reachable(ret)))
+	*ret = (struct output_file){ .path = strdup(path),
+				     .location = OUTPUT_LOCATION_NONE,
+				     .own_fd = -1 };
+	r = ret->path ? output_location_find(&ret->location, path, err)
+		      : output_explain(-ENOMEM, path, err);
+	if (!r && (r = open_it(ret)))
 		output_explain(r, path, err);
 	if (r)
 		output_discard(ret);
 	return r;
+}
+
+int output_open(struct output_file *ret, const char *path, struct err *err)
+{
+	return output_file_open(ret, path, open_draft, err);
+}
+
+int output_open_named(struct output_file *ret, const char *path, struct err *err)
+{
+	return output_file_open(ret, path, make_reachable, err);
 }
 
 static int draft_folder(const struct output_file *file)
@@ -175,13 +165,6 @@ void output_abandon(struct output_begun *file)
 	output_end(file);
 }
 
-static int refuse_stranger(const char *path, struct err *err)
-{
-	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);
-	err_why(err, "it is not a recording, or cannot be read; it was left as it is");
-	return err_fix(err, "choose another name with -o FILE, or remove it");
-}
-
 static int begin_at(struct output_begun *file, const char *path, struct err *err)
 {
 	const struct output_location *location = &file->location;
@@ -209,7 +192,7 @@ int output_begin(struct output_begun *ret, const char *path, const void *mark, s
 
 	if (!r && file.location.is_taken && !file.location.is_empty &&
 	    !output_location_begins_with(&file.location, mark, size))
-		r = refuse_stranger(path, err);
+		r = output_refuse_stranger(path, "is not a recording", err);
 	if (!r)
 		r = begin_at(&file, path, err);
 	if (r)

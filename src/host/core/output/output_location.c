@@ -73,20 +73,6 @@ bool output_is_trusted(const struct stat *present)
 	       !(present->st_mode & S_IWOTH);
 }
 
-static int refuse_link(const char *path, struct err *err)
-{
-	err_set(err, -ELOOP, "write '%s': it is a link", path);
-	err_why(err, "others can write in its folder, so it may be theirs; it was not followed");
-	return err_fix(err, "name another file, or the one that the link leads to, with -o FILE");
-}
-
-static int refuse_stream(const char *path, struct err *err)
-{
-	err_set(err, -EPERM, "write '%s': it is a pipe or a device of another user", path);
-	err_why(err, "others can write in its folder, and would get what is written");
-	return err_fix(err, "name another file with -o FILE");
-}
-
 /* A pipe or a device, as it is. */
 static int open_stream(struct output_location *location, const struct stat *seen, const char *path,
 		       struct err *err)
@@ -136,8 +122,8 @@ static char *link_target(const struct output_location *location, const char *pat
 }
 
 /* 1: `*at` is a link to `*ret_next`; 0: found; -errno: with the reason in err. */
-static int output_location_look(struct output_location *location, const char *at, char **ret_next,
-				const char *path, struct err *err)
+static int output_location_resolve(struct output_location *location, const char *at,
+				   char **ret_next, const char *path, struct err *err)
 {
 	struct stat folder, present;
 	int r = open_folder(location, at);
@@ -150,16 +136,23 @@ static int output_location_look(struct output_location *location, const char *at
 	if (S_ISDIR(present.st_mode))
 		return output_explain(-EISDIR, path, err);
 	if (S_ISLNK(present.st_mode)) {
-		if (!output_is_trusted(&folder))
-			return refuse_link(path, err);
+		if (!output_is_trusted(&folder)) {
+			err_set(err, -ELOOP, "write '%s': it is a link", path);
+			err_why(err,
+				"others can write in its folder, so it may be theirs; it was not followed");
+			return err_fix(
+				err,
+				"name another file, or the one that the link leads to, with -o FILE");
+		}
 		*ret_next = link_target(location, at);
 		return *ret_next ? 1 : output_explain(errno ? -errno : -ENOMEM, path, err);
 	}
 	if (!S_ISREG(present.st_mode)) {
-		if (!output_is_trusted(&folder) && present.st_uid != geteuid() &&
-		    present.st_uid != 0)
-			return refuse_stream(path, err);
-		return open_stream(location, &present, path, err);
+		if (output_is_trusted(&folder) || present.st_uid == geteuid() || !present.st_uid)
+			return open_stream(location, &present, path, err);
+		err_set(err, -EPERM, "write '%s': it is a pipe or a device of another user", path);
+		err_why(err, "others can write in its folder, and would get what is written");
+		return err_fix(err, "name another file with -o FILE");
 	}
 	location->is_taken = true;
 	location->is_empty = present.st_size == 0;
@@ -168,26 +161,22 @@ static int output_location_look(struct output_location *location, const char *at
 	return 0;
 }
 
-/* A redirected descriptor keeps its position. */
-static int take_descriptor(struct output_location *ret, int fd, const char *path, struct err *err)
-{
-	ret->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	return ret->stream < 0 ? output_explain(-errno, path, err) : 0;
-}
-
 int output_location_find(struct output_location *ret, const char *path, struct err *err)
 {
 	CLEANUP(output_location_done) struct output_location location = OUTPUT_LOCATION_NONE;
 	CLEANUP(free) char *at = strdup(path);
 	int fd = descriptor_named(path), r = at ? 1 : output_explain(-ENOMEM, path, err);
 
-	if (fd >= 0)
-		return take_descriptor(ret, fd, path, err);
+	/* A redirected descriptor keeps its position. */
+	if (fd >= 0) {
+		ret->stream = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+		return ret->stream < 0 ? output_explain(-errno, path, err) : 0;
+	}
 	for (int links = 0; at && r == 1; links++) {
 		char *next = NULL;
 
 		output_location_done(&location);
-		r = links < LINKS_MAX ? output_location_look(&location, at, &next, path, err)
+		r = links < LINKS_MAX ? output_location_resolve(&location, at, &next, path, err)
 				      : output_explain(-ELOOP, path, err);
 		free(at);
 		at = next;
@@ -211,43 +200,45 @@ int output_location_create(const struct output_location *location, const char *n
 	return fd;
 }
 
-/* As a text of its first bytes; false: it cannot be read. */
-static bool read_begin(const struct output_location *location, char *ret, size_t room)
+/* The first bytes of the existing file; how many, or -1. */
+static ssize_t read_begin(const struct output_location *location, void *ret, size_t size)
 {
 	CLEANUP(close)
 	int fd = openat(location->folder, location->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
-	ssize_t size = fd < 0 ? -1 : pread(fd, ret, room - 1, 0);
 
-	for (ssize_t i = 0; i < size; i++)
-		ret[i] = ret[i] ? ret[i] : '.';
-	ret[size < 0 ? 0 : size] = '\0';
-	return size >= 0;
+	return fd < 0 ? -1 : pread(fd, ret, size, 0);
+}
+
+int output_refuse_stranger(const char *path, const char *difference, struct err *err)
+{
+	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);
+	err_why(err, "it %s, or cannot be read; it was left as it is", difference);
+	return err_fix(err, "choose another name with -o FILE, or remove it");
 }
 
 int output_check_stranger(const struct output_location *location, const char *path,
 			  const char *pattern, struct err *err)
 {
-	char begin[BEGIN_BYTES];
+	char begin[BEGIN_BYTES + 1] = "";
+	ssize_t size;
 
-	if (!location->is_taken || location->is_empty ||
-	    (read_begin(location, begin, sizeof(begin)) && !fnmatch(pattern, begin, 0)))
+	if (!location->is_taken || location->is_empty)
 		return 0;
-	err_set(err, -EEXIST, "write '%s': there is a file that limpet has not made", path);
-	err_why(err,
-		"it does not look like this kind of file, or cannot be read; it was left as it is");
-	return err_fix(err, "choose another name with -o FILE, or remove it");
+	size = read_begin(location, begin, BEGIN_BYTES);
+	for (ssize_t i = 0; i < size; i++)
+		begin[i] = begin[i] ? begin[i] : '.';
+	if (size >= 0 && !fnmatch(pattern, begin, 0))
+		return 0;
+	return output_refuse_stranger(path, "does not look like this kind of file", err);
 }
 
 bool output_location_begins_with(const struct output_location *location, const void *mark,
 				 size_t size)
 {
-	CLEANUP(close) int fd = -1;
 	char begin[16];
 
-	if (!location->is_taken || size > sizeof(begin))
-		return false;
-	fd = openat(location->folder, location->name, O_RDONLY | O_NONBLOCK | NEVER_FOLLOW);
-	return fd >= 0 && pread(fd, begin, size, 0) == (ssize_t)size && !memcmp(begin, mark, size);
+	return location->is_taken && size <= sizeof(begin) &&
+	       read_begin(location, begin, size) == (ssize_t)size && !memcmp(begin, mark, size);
 }
 
 /* ".NAME.0123456789abcdef"; a long name is cut. */
@@ -273,28 +264,22 @@ int output_location_draft(const struct output_location *location, char ret_name[
 	return r;
 }
 
-/* The folder's owner may have replaced it: opens it only if it is limpet's own and private. */
-static int open_own_folder(int parent, const char *name)
-{
-	CLEANUP(close)
-	int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	struct stat present;
-
-	if (fd < 0 || fstat(fd, &present) < 0)
-		return -errno;
-	if (present.st_uid != geteuid() || present.st_mode & (S_IRWXG | S_IRWXO))
-		return -EPERM;
-	return TAKE_FD(fd);
-}
-
 int output_location_draft_folder(const struct output_location *location,
 				 char ret_name[NAME_MAX + 1])
 {
+	CLEANUP(close) int fd = -1;
+	struct stat present;
 	int r = name_draft(location, ret_name);
 
 	if (r)
 		return r;
-	return mkdirat(location->folder, ret_name, 0700) < 0
-		       ? -errno
-		       : open_own_folder(location->folder, ret_name);
+	if (mkdirat(location->folder, ret_name, 0700) < 0)
+		return -errno;
+	fd = openat(location->folder, ret_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fstat(fd, &present) < 0)
+		return -errno;
+	/* The folder's owner may have replaced it. */
+	if (present.st_uid != geteuid() || present.st_mode & (S_IRWXG | S_IRWXO))
+		return -EPERM;
+	return TAKE_FD(fd);
 }

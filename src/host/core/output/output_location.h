@@ -56,5 +56,8 @@ bool output_location_begins_with(const struct output_location *location, const v
 int output_check_stranger(const struct output_location *location, const char *path,
 			  const char *pattern, struct err *err) MUST_CHECK;
 
+/* The same refusal: it "is not a recording". */
+int output_refuse_stranger(const char *path, const char *difference, struct err *err);
+
 /* "write 'x': Permission denied", and the fix; returns the code. */
 int output_explain(int code, const char *path, struct err *err);

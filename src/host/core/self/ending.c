@@ -31,17 +31,6 @@ int ending_prepare(struct err *err)
 	return interrupt_watch(/* before_end */ NULL, err);
 }
 
-/* 1: a newline; 0: other input; -1: end of input. */
-static int read_input(void)
-{
-	char text[256];
-	ssize_t r = read(STDIN_FILENO, text, sizeof(text));
-
-	if (r <= 0)
-		return -1;
-	return memchr(text, '\n', (size_t)r) != NULL;
-}
-
 static int poll_limit_ms(uint64_t begin_ns, uint64_t duration_ns)
 {
 	uint64_t gone_ns = now_ns() - begin_ns;
@@ -60,9 +49,11 @@ enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t dura
 				  { STDIN_FILENO, POLLIN, 0 },
 				  { socket, POLLRDHUP, 0 } };
 	uint64_t begin_ns = now_ns();
+	char input[256];
+	ssize_t size;
 
 	for (;;) {
-		int input, r = poll(wait, 4, poll_limit_ms(begin_ns, duration_ns));
+		int r = poll(wait, 4, poll_limit_ms(begin_ns, duration_ns));
 
 		/* Consumed, so that the next wait returns for the next one only. */
 		if (r > 0 && wait[0].revents && interrupt_take(signals))
@@ -75,25 +66,21 @@ enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t dura
 			return ENDING_DURATION;
 		if (r <= 0 || !wait[2].revents)
 			continue;
-		input = read_input();
-		if (input > 0)
+		size = read(STDIN_FILENO, input, sizeof(input));
+		if (size > 0 && memchr(input, '\n', (size_t)size))
 			return ENDING_ENTER;
-		if (input < 0)
+		if (size <= 0)
 			wait[2].fd = -1;
 	}
 }
 
-enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
-{
-	return ending_wait_beside(signals, pidfd, -1, duration_ns);
-}
-
-static const char *const names[] = {
-	[ENDING_ENTER] = "enter", [ENDING_SIGNAL] = "signal", [ENDING_DURATION] = "duration",
-	[ENDING_EXIT] = "exit",   [ENDING_LEFT] = "identity",
-};
-
 const char *ending_name(enum ending ending)
 {
+	static const char *const names[] = {
+		[ENDING_ENTER] = "enter",       [ENDING_SIGNAL] = "signal",
+		[ENDING_DURATION] = "duration", [ENDING_EXIT] = "exit",
+		[ENDING_LEFT] = "identity",
+	};
+
 	return names[ending];
 }

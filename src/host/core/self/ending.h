@@ -19,11 +19,14 @@ int ending_prepare(struct err *err) MUST_CHECK;
 /* Survives SIGPIPE: the reader of stdout may exit, and the recording goes on. */
 void ending_outlive_pipes(void);
 
-/* pidfd: of the target.  duration_ns: UINT64_MAX for no limit.  A signal ends one wait only. */
-enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns);
-
-/* The same, and ENDING_LEFT when the socket's other end is closed; -1: no socket. */
+/* pidfd: of the target.  socket: ENDING_LEFT when its other end is closed; -1: none.  duration_ns:
+ * UINT64_MAX for no limit.  A signal ends one wait only. */
 enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t duration_ns);
+
+static inline enum ending ending_wait(int signals, int pidfd, uint64_t duration_ns)
+{
+	return ending_wait_beside(signals, pidfd, /* socket */ -1, duration_ns);
+}
 
 /* "enter", "signal", ... */
 const char *ending_name(enum ending ending);

@@ -20,14 +20,6 @@ static const char *const harmless[] = {
 static char **given;
 static char *trusted[ARRAY_SIZE(harmless) + 1];
 
-static bool is_harmless(const char *variable)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
-		if (strncmp(variable, harmless[i], strlen(harmless[i])) == 0)
-			return true;
-	return false;
-}
-
 void environment_distrust(void)
 {
 	size_t count = 0;
@@ -36,8 +28,9 @@ void environment_distrust(void)
 		return;
 	given = environ;
 	for (char **at = given; at && *at && count < ARRAY_SIZE(harmless); at++)
-		if (is_harmless(*at))
-			trusted[count++] = *at;
+		for (size_t i = 0; i < ARRAY_SIZE(harmless); i++)
+			if (strncmp(*at, harmless[i], strlen(harmless[i])) == 0)
+				trusted[count++] = *at;
 	environ = trusted;
 }
 

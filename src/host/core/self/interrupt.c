@@ -81,15 +81,6 @@ static void interrupt_end(const char *words)
 	_exit(EXIT_FAILURE);
 }
 
-/* Checks twice: after a stop of this process (Ctrl-Z) an old read gets the time to end. */
-static bool read_is_overdue(void)
-{
-	const uint64_t limit_ns = READ_LIMIT_S * 1000000000ull;
-
-	return overdue_is(limit_ns) && !nanosleep(&(struct timespec){ LOOK_S, 0 }, NULL) &&
-	       overdue_is(limit_ns);
-}
-
 /* A request that finds the pipe full is dropped: `limpet detach` then reports that no session
  * detached. */
 static bool detach_pass(const siginfo_t *info)
@@ -105,14 +96,16 @@ static bool detach_pass(const siginfo_t *info)
 
 static void count_next(void)
 {
-	const uint64_t one = 1;
+	const uint64_t one = 1, limit_ns = READ_LIMIT_S * 1000000000ull;
+	const struct timespec look = { LOOK_S, 0 };
 	sigset_t set = signals_watched();
 	siginfo_t info;
 	int number;
 
 	do {
-		number = sigtimedwait(&set, &info, &(struct timespec){ LOOK_S, 0 });
-		if (read_is_overdue())
+		number = sigtimedwait(&set, &info, &look);
+		/* Twice: after a stop of this process (Ctrl-Z) an old read gets the time to end. */
+		if (overdue_is(limit_ns) && !nanosleep(&look, NULL) && overdue_is(limit_ns))
 			interrupt_end(read_words);
 	} while (number < 0 || detach_pass(&info) || is_echo(number));
 	(void)!write(events, &one, sizeof(one));

@@ -8,22 +8,9 @@
 #include <stdarg.h>
 #include <unistd.h>
 
-static bool answer_read(void)
-{
-	bool is_first = true, is_yes = false;
-	char letter;
-
-	while (read(STDIN_FILENO, &letter, 1) == 1 && letter != '\n') {
-		if (is_first)
-			is_yes = letter == 'y' || letter == 'Y';
-		is_first = false;
-	}
-	return is_yes;
-}
-
 bool question_ask(const char *format, ...)
 {
-	char text[512];
+	char text[512], letter, first = '\n';
 	va_list arguments;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDERR_FILENO))
@@ -32,5 +19,7 @@ bool question_ask(const char *format, ...)
 	print_list(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	print(stderr, "%s [y/N] ", text);
-	return answer_read();
+	while (read(STDIN_FILENO, &letter, 1) == 1 && letter != '\n')
+		first = first == '\n' ? letter : first;
+	return first == 'y' || first == 'Y';
 }

@@ -34,12 +34,6 @@ static uint32_t digit_value(char digit)
 	return digit == '+' ? 62 : digit == '/' ? 63 : NO_DIGIT;
 }
 
-/* The number of padding characters in the last group. */
-static size_t count_padding(const char *text, size_t length)
-{
-	return length && text[length - 1] == '=' ? 1u + (text[length - 2] == '=') : 0;
-}
-
 bool base64_take(const char *text, size_t length, void *ret, size_t room, size_t *ret_size)
 {
 	unsigned char *into = ret;
@@ -47,7 +41,7 @@ bool base64_take(const char *text, size_t length, void *ret, size_t room, size_t
 
 	if (length % 4)
 		return false;
-	padding = count_padding(text, length);
+	padding = length && text[length - 1] == '=' ? 1u + (text[length - 2] == '=') : 0;
 	size = length / 4 * 3 - padding;
 	if (size > room)
 		return false;

@@ -62,21 +62,14 @@ static bool is_control(uint32_t number)
 	return false;
 }
 
-static uint32_t number_of(const unsigned char *at, size_t length)
-{
-	uint32_t number = length == 1 ? *at : *at & (0x7fu >> length);
-
-	for (size_t i = 1; i < length; i++)
-		number = number << 6 | (at[i] & 0x3f);
-	return number;
-}
-
 struct letter letter_at(const char *text)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	size_t length = utf8_length(at);
-	uint32_t number = number_of(at, length ? length : 1);
+	uint32_t number = length > 1 ? *at & (0x7fu >> length) : *at;
 
+	for (size_t i = 1; i < length; i++)
+		number = number << 6 | (at[i] & 0x3f);
 	if (!*at)
 		return (struct letter){ LETTER_PLAIN, 0, 0 };
 	if (!length)
@@ -93,14 +86,6 @@ struct letter letter_within(const char *at, size_t size)
 	return letter_at(text);
 }
 
-static const char *escape_of(const struct rule *rule, char letter)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(rule->escapes) && rule->escapes[i].text; i++)
-		if (rule->escapes[i].letter == letter)
-			return rule->escapes[i].text;
-	return NULL;
-}
-
 /* The replacement of the letter; NULL: itself. */
 static const char *foreign_substitute(const struct rule *rule, const struct letter *letter)
 {
@@ -110,21 +95,19 @@ static const char *foreign_substitute(const struct rule *rule, const struct lett
 		return letter->length == 1 && strchr(rule->kept, (int)letter->number)
 			       ? NULL
 			       : rule->control;
-	return letter->length == 1 ? escape_of(rule, (char)letter->number) : NULL;
-}
-
-/* Spreadsheets evaluate text that begins so.  Numbers are harmless. */
-static bool is_dangerous(const struct rule *rule, const char *text)
-{
-	return rule->dangerous && *text && strchr(rule->dangerous, *text) &&
-	       text[1 + strspn(text + 1, "0123456789.")];
+	for (size_t i = 0; i < ARRAY_SIZE(rule->escapes) && rule->escapes[i].text; i++)
+		if (letter->length == 1 && rule->escapes[i].letter == (char)letter->number)
+			return rule->escapes[i].text;
+	return NULL;
 }
 
 void foreign_write(FILE *out, enum foreign_format format, const char *text)
 {
 	const struct rule *rule = &rules[format];
 
-	if (is_dangerous(rule, text))
+	/* Spreadsheets evaluate text that begins so.  Numbers are harmless. */
+	if (rule->dangerous && *text && strchr(rule->dangerous, *text) &&
+	    text[1 + strspn(text + 1, "0123456789.")])
 		fputc('\'', out);
 	for (struct letter letter; (letter = letter_at(text)).length; text += letter.length) {
 		const char *instead = foreign_substitute(rule, &letter);

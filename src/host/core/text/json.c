@@ -27,26 +27,17 @@ static void write_letter(FILE *out, const char *at, const struct letter *letter)
 		fwrite(at, 1, letter->length, out);
 }
 
-/* How many characters may be written as they are. */
-static size_t plain_length(const unsigned char *at)
-{
-	size_t length = 0;
-
-	while (at[length] >= 0x20 && at[length] < 0x7f && at[length] != '"' && at[length] != '\\')
-		length++;
-	return length;
-}
-
 static void write_string(FILE *out, const char *at)
 {
 	struct letter letter;
 
 	fputc('"', out);
 	for (;; at += letter.length) {
-		size_t length = plain_length((const unsigned char *)at);
+		const char *plain = at; /* what may be written as it is */
 
-		fwrite(at, 1, length, out);
-		at += length;
+		while (*at >= 0x20 && *at < 0x7f && *at != '"' && *at != '\\')
+			at++;
+		fwrite(plain, 1, (size_t)(at - plain), out);
 		letter = letter_at(at);
 		if (!letter.length)
 			break;
@@ -109,6 +100,23 @@ void json_text(struct json *json, const char *key, const char *value)
 {
 	write_key(json, key);
 	write_string(json->out, value);
+}
+
+struct json json_event(FILE *out, const char *event)
+{
+	struct json json = { .out = out };
+
+	json_object(&json, NULL);
+	json_text(&json, "event", event);
+	return json;
+}
+
+void json_text_list(struct json *json, const char *key, const char *const *values, size_t count)
+{
+	json_list(json, key);
+	for (size_t i = 0; i < count; i++)
+		json_text(json, NULL, values[i]);
+	json_list_end(json);
 }
 
 void json_number(struct json *json, const char *key, uint64_t value)

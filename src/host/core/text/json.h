@@ -15,6 +15,9 @@ struct json {
 	bool needs_comma;
 };
 
+/* Begins a line: {"event":... */
+struct json json_event(FILE *out, const char *event);
+
 /* Begins a line, or a member of the open object (key) or list (NULL). */
 void json_object(struct json *json, const char *key);
 void json_list(struct json *json, const char *key);
@@ -31,8 +34,10 @@ void json_signed(struct json *json, const char *key, int64_t value);
 void json_fixed(struct json *json, const char *key, uint64_t value, unsigned digits);
 /* The nearest number with so many digits. */
 void json_rounded(struct json *json, const char *key, double value, unsigned digits);
-/* Writes JSON text: "null". */
 /* As many digits as it needs to be read back, 15 at most; null where it is no number. */
 void json_real(struct json *json, const char *key, double value);
+/* Writes JSON text: "null". */
 void json_raw(struct json *json, const char *key, const char *value);
 void json_bool(struct json *json, const char *key, bool value);
+/* A list of texts. */
+void json_text_list(struct json *json, const char *key, const char *const *values, size_t count);

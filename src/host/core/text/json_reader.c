@@ -108,26 +108,10 @@ static void sink_put_point(struct sink *sink, unsigned point)
 	}
 }
 
-static bool point_take(struct json_reader *self, unsigned *ret)
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned point = 0;
-
-	for (unsigned i = 0; i < 4; i++, self->at++) {
-		const char *digit =
-			self->at < self->end && *self->at ? strchr(digits, *self->at | 0x20) : NULL;
-
-		if (!digit)
-			return reader_fail(self);
-		point = point << 4 | (unsigned)(digit - digits);
-	}
-	*ret = point;
-	return true;
-}
-
 static bool escape_take(struct json_reader *self, struct sink *sink)
 {
 	static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
+	static const char digits[] = "0123456789abcdef";
 	char letter = self->at < self->end ? *self->at++ : '\0';
 	const char *known = letter ? strchr(letters, letter) : NULL;
 	unsigned point = 0;
@@ -138,8 +122,14 @@ static bool escape_take(struct json_reader *self, struct sink *sink)
 	}
 	if (letter != 'u')
 		return reader_fail(self);
-	if (!point_take(self, &point))
-		return false;
+	for (unsigned i = 0; i < 4; i++, self->at++) {
+		const char *digit =
+			self->at < self->end && *self->at ? strchr(digits, *self->at | 0x20) : NULL;
+
+		if (!digit)
+			return reader_fail(self);
+		point = point << 4 | (unsigned)(digit - digits);
+	}
 	sink_put_point(sink, point);
 	return true;
 }
@@ -235,26 +225,23 @@ void json_read_bare(struct json_reader *self, char *ret, size_t room)
 	self->is_behind = true;
 }
 
-/* Any number, also with a fraction. */
-static void number_pass(struct json_reader *self)
+/* A value that is neither an object nor a list; numbers also with a fraction. */
+static void plain_pass(struct json_reader *self, char first)
 {
 	const char *begin = self->at;
+	char ignored[8];
 
+	if (first == '"') {
+		json_read_text(self, ignored, sizeof(ignored));
+		return;
+	}
+	if (word_take(self, "true") || word_take(self, "false") || word_take(self, "null"))
+		return;
 	while (self->at < self->end && *self->at && strchr("+-.0123456789eE", *self->at))
 		self->at++;
 	self->is_behind = true;
 	if (self->at == begin)
 		reader_fail(self);
-}
-
-static void plain_pass(struct json_reader *self, char first)
-{
-	char ignored[8];
-
-	if (first == '"')
-		json_read_text(self, ignored, sizeof(ignored));
-	else if (!word_take(self, "true") && !word_take(self, "false") && !word_take(self, "null"))
-		number_pass(self);
 }
 
 /* A bit for each open level below `depth` marks objects. */

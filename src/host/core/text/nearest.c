@@ -9,11 +9,6 @@
 
 #define MAX_LENGTH 32
 
-static size_t number_smallest(size_t a, size_t b, size_t c)
-{
-	return MIN(a, MIN(b, c));
-}
-
 static size_t word_distance(const char *a, size_t a_length, const char *b, size_t b_length)
 {
 	size_t table[MAX_LENGTH + 1][MAX_LENGTH + 1];
@@ -24,8 +19,8 @@ static size_t word_distance(const char *a, size_t a_length, const char *b, size_
 		table[0][j] = j;
 	for (size_t i = 1; i <= a_length; i++)
 		for (size_t j = 1; j <= b_length; j++) {
-			table[i][j] = number_smallest(table[i - 1][j] + 1, table[i][j - 1] + 1,
-						      table[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
+			table[i][j] = MIN(MIN(table[i - 1][j], table[i][j - 1]) + 1,
+					  table[i - 1][j - 1] + (a[i - 1] != b[j - 1]));
 			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
 				table[i][j] = MIN(table[i][j], table[i - 2][j - 2] + 1);
 		}

@@ -3,8 +3,8 @@
  */
 #include "host/core/text/print.h"
 
+#include <inttypes.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,16 +46,16 @@ static void print_pad(struct sink *self, int columns)
 }
 
 /* Copies the characters of this set; returns what follows them. */
-static const char *take_all(const char *at, const char *these, char *ret, size_t room)
+static const char *copy_set(const char *at, const char *set, char *ret, size_t room)
 {
-	size_t size = strspn(at, these), kept = MIN(size, room - 1);
+	size_t size = strspn(at, set), kept = MIN(size, room - 1);
 
 	memcpy(ret, at, kept);
 	ret[kept] = '\0';
 	return at + size;
 }
 
-static const char *take_number(const char *at, int *ret, va_list *arguments)
+static const char *parse_number(const char *at, int *ret, va_list *arguments)
 {
 	char *end;
 
@@ -68,14 +68,14 @@ static const char *take_number(const char *at, int *ret, va_list *arguments)
 }
 
 /* Parses a conversion after the '%'; returns what follows it. */
-static const char *take_conversion(const char *at, struct conversion *ret, va_list *arguments)
+static const char *parse_conversion(const char *at, struct conversion *ret, va_list *arguments)
 {
 	*ret = (struct conversion){ .width = 0, .precision = -1 };
-	at = take_all(at, "-+ #0", ret->flags, sizeof(ret->flags));
-	at = take_number(at, &ret->width, arguments);
+	at = copy_set(at, "-+ #0", ret->flags, sizeof(ret->flags));
+	at = parse_number(at, &ret->width, arguments);
 	if (*at == '.')
-		at = take_number(at + 1, &ret->precision, arguments);
-	at = take_all(at, "hljzt", ret->length, sizeof(ret->length));
+		at = parse_number(at + 1, &ret->precision, arguments);
+	at = copy_set(at, "hljzt", ret->length, sizeof(ret->length));
 	ret->kind = *at;
 	return *at ? at + 1 : at;
 }
@@ -115,63 +115,34 @@ static void put_text(struct sink *self, const struct conversion *conversion, con
 		print_pad(self, room);
 }
 
-/* The conversion again, for the widest type of its kind. */
-static void print_spell(const struct conversion *self, const char *length, char *ret, size_t room)
+static intmax_t next_integer(const char *length, bool is_signed, va_list *arguments)
 {
-	char precision[16] = "";
-
-	if (self->precision >= 0)
-		snprintf(precision, sizeof(precision), ".%d", self->precision);
-	snprintf(ret, room, "%%%s%.0d%s%s%c", self->flags, self->width, precision, length,
-		 self->kind);
-}
-
-static intmax_t take_signed(const char *length, va_list *arguments)
-{
-	if (!strcmp(length, "ll"))
-		return va_arg(*arguments, long long);
-	if (*length == 'j')
+	if (*length && *length != 'h') /* all others have 64 bits */
 		return va_arg(*arguments, intmax_t);
-	if (*length && *length != 'h')
-		return va_arg(*arguments, long);
-	return va_arg(*arguments, int);
-}
-
-static uintmax_t take_unsigned(const char *length, va_list *arguments)
-{
-	if (!strcmp(length, "ll"))
-		return va_arg(*arguments, unsigned long long);
-	if (*length == 'j')
-		return va_arg(*arguments, uintmax_t);
-	if (*length && *length != 'h')
-		return va_arg(*arguments, unsigned long);
-	return va_arg(*arguments, unsigned);
+	return is_signed ? va_arg(*arguments, int) : (intmax_t)va_arg(*arguments, unsigned);
 }
 
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 
-static void put_pointer(struct sink *self, const struct conversion *conversion, const void *pointer)
-{
-	char format[64], text[NUMBER_MAX];
-
-	print_spell(conversion, "", format, sizeof(format));
-	snprintf(text, sizeof(text), format, pointer);
-	print_put(self, text, strlen(text));
-}
-
+/* By the same conversion, for the widest type of its kind. */
 static void put_number(struct sink *self, const struct conversion *conversion, va_list *arguments)
 {
-	char format[64], text[NUMBER_MAX];
-	bool is_real = strchr("feg", conversion->kind), is_signed = strchr("di", conversion->kind);
+	char format[64], precision[16] = "", text[NUMBER_MAX];
+	bool is_real = strchr("feg", conversion->kind), is_pointer = conversion->kind == 'p';
 
-	print_spell(conversion, is_real ? "" : "j", format, sizeof(format));
+	if (conversion->precision >= 0)
+		snprintf(precision, sizeof(precision), ".%d", conversion->precision);
+	snprintf(format, sizeof(format), "%%%s%.0d%s%s%c", conversion->flags, conversion->width,
+		 precision, is_real || is_pointer ? "" : "j", conversion->kind);
 	if (is_real)
 		snprintf(text, sizeof(text), format, va_arg(*arguments, double));
-	else if (is_signed)
-		snprintf(text, sizeof(text), format, take_signed(conversion->length, arguments));
+	else if (is_pointer)
+		snprintf(text, sizeof(text), format, va_arg(*arguments, void *));
 	else
-		snprintf(text, sizeof(text), format, take_unsigned(conversion->length, arguments));
+		snprintf(text, sizeof(text), format,
+			 next_integer(conversion->length, strchr("di", conversion->kind),
+				      arguments));
 	print_put(self, text, strlen(text));
 }
 
@@ -189,8 +160,6 @@ static void put_conversion(struct sink *self, const struct conversion *conversio
 		put_text(self, conversion, text ? text : "");
 	} else if (conversion->kind == 'c') {
 		put_text(self, conversion, (char[]){ (char)va_arg(*arguments, int), '\0' });
-	} else if (conversion->kind == 'p') {
-		put_pointer(self, conversion, va_arg(*arguments, void *));
 	} else {
 		put_number(self, conversion, arguments);
 	}
@@ -207,7 +176,7 @@ static void put_all(struct sink *self, const char *format, va_list *arguments)
 		format += plain;
 		if (!*format)
 			break;
-		format = take_conversion(format + 1, &conversion, arguments);
+		format = parse_conversion(format + 1, &conversion, arguments);
 		put_conversion(self, &conversion, arguments);
 	}
 }
@@ -222,6 +191,32 @@ void print(FILE *out, const char *format, ...)
 	va_end(arguments);
 }
 
+/* The words in braces for one thing, or those for several.  Returns what follows them. */
+static const char *put_choice(FILE *out, const char *braces, bool is_one)
+{
+	const char *bar = strchr(braces, '|'), *end = strchr(braces, '}');
+	const char *from = is_one ? braces + 1 : bar + 1, *to = is_one ? bar : end;
+
+	fwrite(from, 1, (size_t)(to - from), out);
+	return end + 1;
+}
+
+void print_counted(FILE *out, uint64_t count, const char *text)
+{
+	while (count && *text) {
+		size_t size = strcspn(text, "#{");
+
+		fwrite(text, 1, size, out);
+		text += size;
+		if (*text == '{')
+			text = put_choice(out, text, count == 1);
+		else if (*text++ == '#')
+			fprintf(out, "%" PRIu64, count);
+		else
+			break;
+	}
+}
+
 void print_lines(FILE *out, const char *text)
 {
 	struct sink sink = { .out = out };
@@ -233,6 +228,12 @@ void print_lines(FILE *out, const char *text)
 		print_put(&sink, "\n", end);
 		text += size + end;
 	}
+}
+
+void print_prefixed(FILE *out, const char *prefix, const char *lines)
+{
+	for (const char *at = lines; *at; at += strcspn(at, "\n"), at += *at == '\n')
+		print(out, "%s%.*s\n", prefix, (int)strcspn(at, "\n"), at);
 }
 
 void print_list(char *buffer, size_t room, const char *format, va_list arguments)

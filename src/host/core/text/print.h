@@ -15,8 +15,18 @@
 
 void print(FILE *out, const char *format, ...) PRINTF_LIKE(2, 3);
 
+/* For names from targets, "%" PRINAME: only very long ones are cut. */
+#define PRINAME ".159s"
+
+/* A sentence about a number, which stands for '#', with words that depend on it: "# record{|s}
+ * {was|were} dropped\n".  Of 0 nothing is printed. */
+void print_counted(FILE *out, uint64_t count, const char *text);
+
 /* A text of several lines, which are kept. */
 void print_lines(FILE *out, const char *text);
+
+/* Each line of the text, behind the prefix. */
+void print_prefixed(FILE *out, const char *prefix, const char *lines);
 
 /* As print() into a buffer, cut to it.  Never allocates. */
 void print_into(char *buffer, size_t room, const char *format, ...) PRINTF_LIKE(3, 4);

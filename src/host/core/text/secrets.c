@@ -22,11 +22,6 @@ struct words {
 	char *text, *end;
 };
 
-static bool is_name(char letter)
-{
-	return isalnum((unsigned char)letter) || letter == '-' || letter == '_';
-}
-
 static bool ends_with(const char *name, size_t length, const char *ending)
 {
 	size_t size = strlen(ending);
@@ -84,7 +79,7 @@ static void userinfo_hide(struct words *words, char *word)
 
 static char *name_begin(char *word, char *end)
 {
-	while (end > word && is_name(end[-1]))
+	while (end > word && (isalnum((unsigned char)end[-1]) || end[-1] == '-' || end[-1] == '_'))
 		end--;
 	return end;
 }
@@ -132,16 +127,6 @@ static char *option_hide(struct words *words, char *word, char *space)
 	return mask_put(words, space + 1, value_end(words, space + 1, " ")) - 1;
 }
 
-static void values_hide(struct words *words, char *word)
-{
-	for (char *at = word; at < word_end(words, word); at++) {
-		if (*at == '=')
-			at = parameter_hide(words, word, at);
-		else if (*at == ' ')
-			at = option_hide(words, word, at);
-	}
-}
-
 /* "X-Auth-Token: value", and JSON: all behind it. */
 static void header_hide(struct words *words, char *word)
 {
@@ -161,27 +146,26 @@ static void header_hide(struct words *words, char *word)
 	}
 }
 
-/* Is the next word a value of this option? */
-static bool takes_secret(const struct words *words, char *word)
-{
-	size_t length = (size_t)(word_end(words, word) - word);
-
-	return length > 1 && word[0] == '-' && !memchr(word, '=', length) &&
-	       is_secret(word, length);
-}
-
 size_t secrets_hide(char *text, size_t size)
 {
 	struct words words = { text, text + size };
 	bool is_value = false;
 
 	for (char *word = text; word < words.end; word = word_end(&words, word) + 1) {
-		bool is_next = takes_secret(&words, word);
+		size_t length = (size_t)(word_end(&words, word) - word);
+		/* Whether the next word is a value of this option. */
+		bool is_next = length > 1 && word[0] == '-' && !memchr(word, '=', length) &&
+			       is_secret(word, length);
 
 		if (is_value && !is_option(&words, word))
 			mask_put(&words, word, word_end(&words, word));
 		userinfo_hide(&words, word);
-		values_hide(&words, word);
+		for (char *at = word; at < word_end(&words, word); at++) {
+			if (*at == '=')
+				at = parameter_hide(&words, word, at);
+			else if (*at == ' ')
+				at = option_hide(&words, word, at);
+		}
 		header_hide(&words, word);
 		is_value = is_next;
 	}

@@ -6,13 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
-#include "host/core/cleanup.h"
 #include "host/core/text/foreign.h"
 
-#define NS_PER_MS        1000000u
 #define FIRST_READ_BYTES ((size_t)16384)
 
 struct text text_of(const char *string)
@@ -35,11 +35,6 @@ bool text_take_field(struct text *line, char separator, struct text *ret_field)
 	*ret_field = (struct text){ line->at, stop ? stop : line->end };
 	line->at = stop ? stop + 1 : line->end;
 	return true;
-}
-
-bool text_take_line(struct text *text, struct text *ret_line)
-{
-	return text_take_field(text, '\n', ret_line);
 }
 
 void text_skip_blanks(struct text *text)
@@ -127,11 +122,6 @@ void text_copy_printable(struct text text, char *buffer, size_t capacity)
 	foreign_clean(buffer, "");
 }
 
-static bool is_inside_letter(char byte)
-{
-	return ((unsigned char)byte & 0xc0) == 0x80;
-}
-
 void text_shorten(char *text, size_t size)
 {
 	size_t end = size - 3, word;
@@ -142,7 +132,8 @@ void text_shorten(char *text, size_t size)
 		word--;
 	if (word > end / 2)
 		end = word;
-	while (end > 0 && (is_inside_letter(text[end]) || strchr(" ,:;", text[end - 1])))
+	/* Not inside of a letter. */
+	while (end > 0 && ((text[end] & 0xc0) == 0x80 || strchr(" ,:;", text[end - 1])))
 		end--;
 	memcpy(text + end, "...", sizeof("..."));
 }
@@ -168,59 +159,59 @@ static ssize_t read_all(int fd, char *buffer, size_t capacity)
 /* Opening a pipe without a writer would block: O_NONBLOCK. */
 static int open_regular(const char *path)
 {
-	CLEANUP(close) int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC), r = 0;
 	struct stat file;
 
-	if (fd < 0 || fstat(fd, &file) < 0)
+	if (fd < 0)
 		return -errno;
-	if (!S_ISREG(file.st_mode))
-		return S_ISDIR(file.st_mode) ? -EISDIR : -EINVAL;
-	return TAKE_FD(fd);
+	if (fstat(fd, &file) < 0)
+		r = -errno;
+	else if (!S_ISREG(file.st_mode))
+		r = S_ISDIR(file.st_mode) ? -EISDIR : -EINVAL;
+	if (r)
+		close(fd);
+	return r ? r : fd;
 }
 
 ssize_t text_read_small(const char *path, char *buffer, size_t capacity)
 {
-	CLEANUP(close) int fd = open_regular(path);
+	int fd = open_regular(path);
 	ssize_t size;
 
 	if (fd < 0)
 		return fd;
 	size = read_all(fd, buffer, capacity - 1);
+	close(fd);
 	if (size >= 0)
 		buffer[size] = '\0';
 	return size;
 }
 
-/* Reads to the end of the file into a growing block, with one byte to spare. */
-static int read_growing(int fd, size_t limit, char **bytes, size_t *size)
-{
-	for (size_t capacity = FIRST_READ_BYTES;; capacity *= 4) {
-		char *bigger = realloc(*bytes, capacity + 1);
-		ssize_t n;
-
-		if (!bigger)
-			return -ENOMEM;
-		*bytes = bigger;
-		n = read_all(fd, *bytes + *size, capacity - *size);
-		if (n < 0)
-			return (int)n;
-		*size += (size_t)n;
-		if (*size < capacity)
-			return 0;
-		if (capacity >= limit)
-			return -EFBIG;
-	}
-}
-
+/* Reads to the end of the file into a growing block, with one byte to spare, and closes it. */
 static int read_to_end(int fd, size_t limit, char **ret, size_t *ret_size)
 {
-	char *bytes = NULL;
+	char *bytes = NULL, *bigger;
 	size_t size = 0;
-	int r = read_growing(fd, limit, &bytes, &size);
+	ssize_t n = 0;
 
-	if (r < 0) {
+	for (size_t capacity = FIRST_READ_BYTES;; capacity *= 4) {
+		bigger = realloc(bytes, capacity + 1);
+		n = bigger ? read_all(fd, bigger + size, capacity - size) : -ENOMEM;
+		bytes = bigger ? bigger : bytes;
+		if (n < 0)
+			break;
+		size += (size_t)n;
+		if (size < capacity)
+			break;
+		if (capacity >= limit) {
+			n = -EFBIG;
+			break;
+		}
+	}
+	close(fd);
+	if (n < 0) {
 		free(bytes);
-		return r;
+		return (int)n;
 	}
 	bytes[size] = '\0';
 	*ret_size = size;
@@ -230,14 +221,14 @@ static int read_to_end(int fd, size_t limit, char **ret, size_t *ret_size)
 
 int text_read_file(const char *path, size_t limit, char **ret, size_t *ret_size)
 {
-	CLEANUP(close) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	return fd < 0 ? -errno : read_to_end(fd, limit, ret, ret_size);
 }
 
 int text_read_regular(const char *path, size_t limit, char **ret, size_t *ret_size)
 {
-	CLEANUP(close) int fd = open_regular(path);
+	int fd = open_regular(path);
 
 	return fd < 0 ? fd : read_to_end(fd, limit, ret, ret_size);
 }
@@ -267,42 +258,27 @@ int text_parse_pid(const char *string, pid_t *ret)
 	return r;
 }
 
-static const struct duration_unit {
-	const char *suffix;
-	uint64_t ns;
-} duration_units[] = {
-	{ "", 1000ull * NS_PER_MS },
-	{ "ms", NS_PER_MS },
-	{ "s", 1000ull * NS_PER_MS },
-	{ "m", 60000ull * NS_PER_MS },
-};
-
-/* The digits after the point, as nanoseconds of a unit; more digits than a nanosecond has are
+/* Digits after the point are nanoseconds of the unit; more digits than a nanosecond has are
  * ignored. */
-static bool take_fraction(struct text *text, uint64_t unit_ns, uint64_t *ret_ns)
+static int parse_in_unit(struct text text, const char *suffix, uint64_t unit_ns, uint64_t *ret_ns)
 {
-	const char *start = text->at;
-	uint64_t ns = 0, weight = unit_ns;
-
-	for (; text->at < text->end && digit_value(*text->at) < 10; text->at++) {
-		weight /= 10;
-		ns += weight * digit_value(*text->at);
-	}
-	*ret_ns = ns;
-	return text->at != start;
-}
-
-static int parse_in_unit(struct text text, const struct duration_unit *unit, uint64_t *ret_ns)
-{
-	uint64_t whole, fraction = 0, ns;
+	uint64_t whole, fraction = 0, weight = unit_ns, ns;
 
 	if (!text_take_number(&text, 10, &whole))
 		return -EINVAL;
-	if (text_take_char(&text, '.') && !take_fraction(&text, unit->ns, &fraction))
+	if (text_take_char(&text, '.')) {
+		const char *start = text.at;
+
+		for (; text.at < text.end && digit_value(*text.at) < 10; text.at++) {
+			weight /= 10;
+			fraction += weight * digit_value(*text.at);
+		}
+		if (text.at == start)
+			return -EINVAL;
+	}
+	if (!text_equals(text, suffix))
 		return -EINVAL;
-	if (!text_equals(text, unit->suffix))
-		return -EINVAL;
-	if (__builtin_mul_overflow(whole, unit->ns, &ns) || ns > INT64_MAX - fraction)
+	if (__builtin_mul_overflow(whole, unit_ns, &ns) || ns > INT64_MAX - fraction)
 		return -ERANGE;
 	*ret_ns = ns + fraction;
 	return 0;
@@ -310,12 +286,17 @@ static int parse_in_unit(struct text text, const struct duration_unit *unit, uin
 
 int text_parse_duration(const char *string, uint64_t *ret_ns)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(duration_units); i++) {
-		int r = parse_in_unit(text_of(string), &duration_units[i], ret_ns);
-		if (r != -EINVAL)
-			return r;
-	}
-	return -EINVAL;
+	static const struct {
+		const char *suffix;
+		uint64_t ns;
+	} units[] = {
+		{ "", 1000000000 }, { "ms", 1000000 }, { "s", 1000000000 }, { "m", 60000000000 }
+	};
+	int r = -EINVAL;
+
+	for (size_t i = 0; r == -EINVAL && i < ARRAY_SIZE(units); i++)
+		r = parse_in_unit(text_of(string), units[i].suffix, units[i].ns, ret_ns);
+	return r;
 }
 
 int text_set(char **text, const char *value)

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/err.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -16,13 +16,17 @@ struct text {
 struct text text_of(const char *string);
 
 /* Each take_ moves past what it found; after false nothing has moved. */
-bool text_take_line(struct text *text, struct text *ret_line);
 bool text_take_field(struct text *line, char separator, struct text *ret_field);
 bool text_take_word(struct text *text, struct text *ret_word);
 bool text_take_char(struct text *text, char wanted);
 bool text_take_prefix(struct text *text, const char *prefix);
 bool text_take_number(struct text *text, unsigned base, uint64_t *ret);
 void text_skip_blanks(struct text *text);
+
+static inline bool text_take_line(struct text *text, struct text *ret_line)
+{
+	return text_take_field(text, '\n', ret_line);
+}
 
 bool text_equals(struct text text, const char *string);
 

@@ -5,7 +5,7 @@
 
 #include "definitions/counter_names.h"
 #include "host/core/text/print.h"
-#include "host/core/text/yaml_tree.h"
+#include "host/core/yaml_tree.h"
 
 #include <errno.h>
 #include <math.h>

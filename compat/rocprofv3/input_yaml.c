@@ -12,7 +12,7 @@
 #include "input.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/text/yaml_tree.h"
+#include "host/core/yaml_tree.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -41,7 +41,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	memcpy(whole, bytes, size);
 	checksum = checksum_of(whole, size);
 	memcpy(whole + size, &checksum, sizeof(checksum));
-	base64_put(text, whole, size + sizeof(checksum));
+	base64_encode(text, whole, size + sizeof(checksum));
 	text[BASE64_SIZE(size + sizeof(checksum))] = '\0';
 	request_try(text);
 	return 0;

@@ -19,11 +19,11 @@ struct values {
 #define FIELD(member) offsetof(struct values, member)
 
 static const struct option_desc table[] = {
-	{ 'u', "unload", NULL, "", OPTION_FLAG, FIELD(flag) },
-	{ 'o', "output", "FILE", "", OPTION_TEXT, FIELD(text) },
-	{ 'n', "count", "N", "", OPTION_NUMBER, FIELD(number) },
-	{ 'd', "duration", "TIME", "", OPTION_DURATION, FIELD(duration_ns) },
-	{ 'e', "env", "K=V", "", OPTION_LIST, FIELD(list) },
+	{ 'u', "unload", NULL, "", FIELD(flag) },
+	{ 'o', "output", "FILE", "", FIELD(text), OPTION_TEXT },
+	{ 'n', "count", "N", "", FIELD(number), OPTION_NUMBER },
+	{ 'd', "duration", "TIME", "", FIELD(duration_ns), OPTION_DURATION },
+	{ 'e', "env", "K=V", "", FIELD(list), OPTION_LIST },
 	{ 0 },
 };
 
@@ -51,7 +51,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		memcpy(text, bytes, size);
 	text[size] = '\0';
 	words = split(text, argv);
-	(void)options_ask_for_help(argv);
+	(void)options_want_help(argv);
 	operands = options_parse(table, argv, &values, &err);
 	if (operands < 0) {
 		must(err.code == operands && err.exit == EXIT_USAGE && err.what[0]);

@@ -584,7 +584,7 @@ class DeviceTimes(OpenCL):
         result = self.stop(process)
         recorded = result.event("recorded")
         self.assertEqual((recorded["work_cut"], recorded["queues_left"]), (1, 1), recorded)
-        self.assertIn("1 queues of limpet's stay until the devices are done", result.err)
+        self.assertIn("1 of limpet's queues remain until the devices are done", result.err)
         loop.order("let go")
         end = time.monotonic() + 60
         while loop.end_epoch()["context"] != alone:

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/core/text/yaml_tree.h"
+#include "host/core/yaml_tree.h"
 
 #define PANELS_MAX 64u
 

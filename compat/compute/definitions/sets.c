@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
-#include "host/core/text/yaml_tree.h"
+#include "host/core/yaml_tree.h"
 
 #include <errno.h>
 #include <string.h>

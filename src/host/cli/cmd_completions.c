@@ -1,11 +1,9 @@
 /*
  * limpet completions SHELL: completion scripts, made from the tables of verbs and options.
  */
-#include <errno.h>
 #include <string.h>
 
-#include "host/cli/command.h"
-#include "host/cli/report.h"
+#include "host/cli/common/command.h"
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/ui/answers/share.h"
@@ -16,14 +14,25 @@ static const char attachable_pid[] =
 
 static const struct option_desc completions_options[] = { { 0 } };
 
-static bool is_pid(const struct option_desc *option)
+static bool option_has_arg(const struct option_desc *option, const char *arg)
 {
-	return option->arg && strcmp(option->arg, "PID") == 0;
+	return option->arg && strcmp(option->arg, arg) == 0;
 }
 
-static bool is_format(const struct option_desc *option)
+static bool wants_pid(const struct command *command)
 {
-	return option->arg && strcmp(option->arg, "FORMAT") == 0;
+	return strncmp(command->usage + strspn(command->usage, "[{"), "PID", 3) == 0;
+}
+
+/* Every verb that can be run, including nested ones. */
+static void each_verb(void (*print_one)(const struct command *command))
+{
+	for (const struct command *const *command = commands; *command; command++) {
+		for (const struct command *const *verb = (*command)->verbs; verb && *verb; verb++)
+			print_one(*verb);
+		if (!(*command)->verbs)
+			print_one(*command);
+	}
 }
 
 static void print_formats(void)
@@ -31,11 +40,6 @@ static void print_formats(void)
 	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
 		print(stdout, "%s ", exporter->name);
 	print(stdout, "%s", PAGE_FORMAT);
-}
-
-static bool takes_pid(const struct command *command)
-{
-	return strncmp(command->usage + strspn(command->usage, "[{"), "PID", 3) == 0;
 }
 
 /* A text inside single quotes, with a backslash before each of the marked characters. */
@@ -50,50 +54,48 @@ static void print_quoted(const char *text, const char *marked)
 	}
 }
 
-static void print_bash_option(const struct option_desc *option)
-{
-	if (option->short_name)
-		print(stdout, " -%c", option->short_name);
-	print(stdout, " --%s", option->long_name);
-}
+#define PATTERN_MAX 64
 
 /* The verb as the scripts compare it, with a backslash before its blank. */
-static void print_pattern(const struct command *command)
+static const char *pattern_of(const struct command *command, char ret[PATTERN_MAX])
 {
-	for (const char *at = command->name; *at; at++) {
-		if (*at == ' ')
-			putchar('\\');
-		putchar(*at);
-	}
+	const char *blank = strchr(command->name, ' ');
+	int length = blank ? (int)(blank - command->name) : 0;
+
+	snprintf(ret, PATTERN_MAX, "%.*s%s%s", length, command->name, blank ? "\\" : "",
+		 command->name + length);
+	return ret;
 }
 
-static void print_bash_format(const struct command *command, void *context)
+static void print_bash_format(const struct command *command)
 {
-	(void)context;
+	char verb[PATTERN_MAX];
+
 	for (const struct option_desc *option = command->options; option->long_name; option++) {
-		if (!is_format(option))
+		if (!option_has_arg(option, "FORMAT"))
 			continue;
-		putchar('\t');
-		print_pattern(command);
-		print(stdout, ":-%c|", option->short_name);
-		print_pattern(command);
-		print(stdout, ":--%s) words='", option->long_name);
+		pattern_of(command, verb);
+		print(stdout, "\t%s:-%c|%s:--%s) words='", verb, option->short_name, verb,
+		      option->long_name);
 		print_formats();
 		puts("' ;;");
 	}
 }
 
-static void print_bash_verb(const struct command *command, void *context)
+static void print_bash_verb(const struct command *command)
 {
-	(void)context;
-	fputs("\t*:", stdout);
-	print_pattern(command);
-	fputs(") words=\"--help", stdout);
-	for (const struct option_desc *option = command->options; option->long_name; option++)
-		if (option->help)
-			print_bash_option(option);
+	char verb[PATTERN_MAX];
+
+	print(stdout, "\t*:%s) words=\"--help", pattern_of(command, verb));
+	for (const struct option_desc *option = command->options; option->long_name; option++) {
+		if (!option->help)
+			continue;
+		if (option->short_name)
+			print(stdout, " -%c", option->short_name);
+		print(stdout, " --%s", option->long_name);
+	}
 	print(stdout, "%s\" ;;\n",
-	      takes_pid(command) ? " $(_limpet_pids \"${COMP_WORDS[0]}\")" : "");
+	      wants_pid(command) ? " $(_limpet_pids \"${COMP_WORDS[0]}\")" : "");
 }
 
 static void print_words(const struct command *const *list)
@@ -132,28 +134,17 @@ static void print_bash(void)
 	     "\tlocal cur=${COMP_WORDS[COMP_CWORD]} words=\n"
 	     "\tlocal prev=${COMP_WORDS[COMP_CWORD-1]} verb=${COMP_WORDS[1]}");
 	print_bash_above();
-	commands_each(print_bash_verb, NULL);
+	each_verb(print_bash_verb);
 	puts("\tesac\n"
 	     "\tcase $prev in\n"
 	     "\t-p|--pid) words=$(_limpet_pids \"${COMP_WORDS[0]}\") ;;\n"
 	     "\tesac\n"
 	     "\tcase $verb:$prev in");
-	commands_each(print_bash_format, NULL);
+	each_verb(print_bash_format);
 	puts("\tesac\n"
 	     "\tCOMPREPLY=($(compgen -W \"$words\" -- \"$cur\"))\n"
 	     "}\n"
 	     "complete -o default -F _limpet limpet");
-}
-
-static void print_zsh_values(const struct option_desc *option)
-{
-	if (!is_format(option)) {
-		fputs(is_pid(option) ? ":_limpet_pids" : ":_files", stdout);
-		return;
-	}
-	fputs(":(", stdout);
-	print_formats();
-	putchar(')');
 }
 
 static void print_zsh_options(const struct command *command)
@@ -171,20 +162,26 @@ static void print_zsh_options(const struct command *command)
 		if (option->arg) {
 			putchar(':');
 			print_quoted(option->arg, ":\\");
-			print_zsh_values(option);
+		}
+		if (option_has_arg(option, "FORMAT")) {
+			fputs(":(", stdout);
+			print_formats();
+			putchar(')');
+		} else if (option->arg) {
+			print(stdout, ":%s",
+			      option_has_arg(option, "PID") ? "_limpet_pids" : "_files");
 		}
 		putchar('\'');
 	}
 }
 
-static void print_zsh_verb(const struct command *command, void *context)
+static void print_zsh_verb(const struct command *command)
 {
-	(void)context;
-	putchar('\t');
-	print_pattern(command);
-	fputs(") _arguments '--help[show help]'", stdout);
+	char verb[PATTERN_MAX];
+
+	print(stdout, "\t%s) _arguments '--help[show help]'", pattern_of(command, verb));
 	print_zsh_options(command);
-	puts(takes_pid(command) ? " \\\n\t\t'*:pid:_limpet_pids' ;;" : " ;;");
+	puts(wants_pid(command) ? " \\\n\t\t'*:pid:_limpet_pids' ;;" : " ;;");
 }
 
 static void print_zsh_list(const struct command *const *list)
@@ -233,7 +230,7 @@ static void print_zsh(void)
 	     "\tfi");
 	print_zsh_above();
 	puts("\tcase $verb in");
-	commands_each(print_zsh_verb, NULL);
+	each_verb(print_zsh_verb);
 	puts("\tesac\n"
 	     "}\n"
 	     "if [[ $funcstack[1] == _limpet ]]; then\n" /* a file in $fpath, used for the first
@@ -242,17 +239,6 @@ static void print_zsh(void)
 	     "else\n"
 	     "\tcompdef _limpet limpet\n"
 	     "fi");
-}
-
-static void print_fish_values(const struct option_desc *option)
-{
-	if (is_pid(option))
-		fputs(" -f -a '(__limpet_pids)'", stdout);
-	if (!is_format(option))
-		return;
-	fputs(" -f -a '", stdout);
-	print_formats();
-	putchar('\'');
 }
 
 /* When its options are offered: its words were typed, and none that has verbs of its own. */
@@ -278,18 +264,23 @@ static void print_fish_option(const struct command *command, const struct option
 	print(stdout, " -l %s%s", option->long_name, option->arg ? " -r" : "");
 	if (option->short_name)
 		print(stdout, " -s %c", option->short_name);
-	print_fish_values(option);
+	if (option_has_arg(option, "PID"))
+		fputs(" -f -a '(__limpet_pids)'", stdout);
+	if (option_has_arg(option, "FORMAT")) {
+		fputs(" -f -a '", stdout);
+		print_formats();
+		putchar('\'');
+	}
 	fputs(" -d '", stdout);
 	print_quoted(option->help, "\\");
 	puts("'");
 }
 
-static void print_fish_verb(const struct command *command, void *context)
+static void print_fish_verb(const struct command *command)
 {
-	(void)context;
 	for (const struct option_desc *option = command->options; option->long_name; option++)
 		print_fish_option(command, option);
-	if (takes_pid(command)) {
+	if (wants_pid(command)) {
 		print_fish_condition(command);
 		puts(" -f -a '(__limpet_pids)'");
 	}
@@ -316,7 +307,7 @@ static void print_fish(void)
 		for (const struct command *const *verb = (*command)->verbs; verb && *verb; verb++)
 			print_fish_word(*verb, (*command)->name);
 	}
-	commands_each(print_fish_verb, NULL);
+	each_verb(print_fish_verb);
 }
 
 static const struct shell {
@@ -328,22 +319,15 @@ static const struct shell {
 	{ "fish", print_fish },
 };
 
-static enum exit_code completions_run(char **argv)
+static int completions_run(const struct command_line *line, struct err *err)
 {
-	struct err err = { 0 };
-	int operands = options_parse(completions_options, argv, NULL, &err);
-
-	if (operands < 0)
-		return report_end("completions", false, &err);
-	for (size_t i = 0; operands == 1 && i < ARRAY_SIZE(shells); i++)
-		if (strcmp(argv[0], shells[i].name) == 0) {
+	for (size_t i = 0; line->count == 1 && i < ARRAY_SIZE(shells); i++)
+		if (strcmp(line->operands[0], shells[i].name) == 0) {
 			shells[i].print();
-			return EXIT_DONE;
+			return 0;
 		}
-	err_set(&err, -EINVAL, "completions are there for bash, zsh and fish");
-	err_fix(&err, "source <(limpet completions bash)");
-	err_exit(&err, EXIT_USAGE);
-	return report_end("completions", false, &err);
+	return err_usage(err, "source <(limpet completions bash)",
+			 "completions are there for bash, zsh and fish");
 }
 
 const struct command command_completions = {

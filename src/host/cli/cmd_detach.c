@@ -1,10 +1,8 @@
 /*
  * limpet detach: detach the agent in a process, held or left behind.
  */
-#include "host/cli/attach/departure.h"
-#include "host/cli/command.h"
-#include "host/cli/operand.h"
-#include "host/cli/report.h"
+#include "host/cli/attach/attach.h"
+#include "host/cli/common/operand.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
@@ -18,8 +16,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
-#define HOLDER_LIMIT_S  10
-#define HOLDER_LIMIT_NS (HOLDER_LIMIT_S * 1000000000ull)
+#define HOLDER_LIMIT_S 10
 
 struct detach_values {
 	const char *pid;
@@ -28,9 +25,9 @@ struct detach_values {
 
 static const struct option_desc detach_options[] = {
 	OPERAND_OPTION(offsetof(struct detach_values, pid)),
-	{ 'u', "unload", NULL, "unmap the agent and its tools too", OPTION_FLAG,
+	{ 'u', "unload", NULL, "unmap the agent and its tools too",
 	  offsetof(struct detach_values, unload) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line",
 	  offsetof(struct detach_values, is_json) },
 	{ 0 },
 };
@@ -47,7 +44,7 @@ static bool is_limpet(pid_t pid)
 	       mine.st_dev == theirs.st_dev && mine.st_ino == theirs.st_ino;
 }
 
-/* It has a descriptor of the process that it holds. */
+/* Whether the holder has a pidfd of the process. */
 static bool holder_has_process(pid_t holder, pid_t pid)
 {
 	CLEANUP(free) pid_t *fds = NULL;
@@ -68,31 +65,27 @@ static bool holder_has_process(pid_t holder, pid_t pid)
 	return false;
 }
 
-static int refuse_to_ask(const struct resident *resident, struct err *err)
+static int holder_detach(const struct target *target, struct resident *resident, struct err *err)
 {
-	err_set(err, -EBUSY,
-		"process %d (%s) is attached to it, and limpet cannot ask it to detach",
-		resident->page.holder_pid, resident->page.holder_name);
-	err_why(err, "that process is not limpet, or runs in another PID namespace");
-	err_fix(err, "end the visit with that program");
-	return err_exit(err, EXIT_BUSY);
-}
-
-static int ask_holder(const struct target *target, struct resident *resident, struct err *err)
-{
-	uint64_t deadline_ns = now_ns() + HOLDER_LIMIT_NS;
+	uint64_t deadline_ns = now_ns() + HOLDER_LIMIT_S * 1000000000ull;
 	struct timespec delay = { 0, 2000000 };
 	pid_t holder = resident->page.holder_pid;
 	CLEANUP(close) int fd = (int)syscall(SYS_pidfd_open, holder, 0);
 	int r;
 
 	if (fd < 0 || !resident_holder_lives(resident) || !is_limpet(holder) ||
-	    !holder_has_process(holder, target->process.pid))
-		return refuse_to_ask(resident, err);
+	    !holder_has_process(holder, target->process.pid)) {
+		err_set(err, -EBUSY,
+			"process %d (%s) is attached to it, and limpet cannot make it detach",
+			holder, resident->page.holder_name);
+		err_why(err, "that process is not limpet, or runs in another PID namespace");
+		err_fix(err, "detach with that program");
+		return err_exit(err, EXIT_BUSY);
+	}
 	r = interrupt_send_detach(fd, target->process.pid);
 	if (r)
-		return err_set(err, r, "ask limpet %d, which holds it, to leave: %s", holder,
-			       strerror(-r));
+		return err_set(err, r, "ask limpet %d, which is attached to it, to detach: %s",
+			       holder, strerror(-r));
 	while (now_ns() < deadline_ns) {
 		if (resident_refresh(target, resident) || !resident_is_held(target, resident))
 			return 0;
@@ -104,25 +97,17 @@ static int ask_holder(const struct target *target, struct resident *resident, st
 	return err_exit(err, EXIT_BUSY);
 }
 
-/* While limpet unmaps, it holds the process: another `limpet detach` would signal it, and end it in
- * the middle.  The descriptors stay open until its end. */
-static int outlast_other_detaches(struct err *err)
-{
-	int fd = interrupt_watch(NULL, err);
-
-	if (fd >= 0)
-		fd = interrupt_watch_detaches(err);
-	return fd < 0 ? fd : 0;
-}
-
-/* Gets in once more, to have everything unmapped. */
+/* Attaches once more, to have everything unmapped.  Another `limpet detach` would signal this
+ * holder and end it in the middle: the descriptors that prevent this stay open until its end. */
 static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 {
 	struct session_options options = { 0 };
 	static struct session session;
-	int r = outlast_other_detaches(err);
+	int r = interrupt_watch(NULL, err);
 
-	if (!r)
+	if (r >= 0)
+		r = interrupt_watch_detaches(err);
+	if (r >= 0)
 		r = session_open(&session, pid, &options, err);
 	if (r)
 		return r;
@@ -131,7 +116,7 @@ static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 	return r;
 }
 
-/* Reading the target is enough to find its holder; reasons against an attach do not matter here. */
+/* The target's memory is enough to find its holder: whether it can be attached does not matter. */
 static int detach_one(pid_t pid, bool unloads, bool *ret_was_held, struct session_left *left,
 		      struct err *err)
 {
@@ -146,44 +131,32 @@ static int detach_one(pid_t pid, bool unloads, bool *ret_was_held, struct sessio
 		resident_explain(&target, r, err);
 	} else if (resident_is_held(&target, &resident)) {
 		*ret_was_held = true;
-		r = ask_holder(&target, &resident, err);
+		r = holder_detach(&target, &resident, err);
 	}
 	target_close(&target);
 	return r || !unloads ? r : detach_unload(pid, left, err);
 }
 
-static void print_detached(pid_t pid, const struct detach_values *values, bool was_held,
-			   const struct session_left *left)
+static int detach_run(const struct command_line *line, struct err *err)
 {
-	bool unloaded = values->unload && !left->count;
-	char words[96];
-	struct departure departure = {
-		.pid = pid,
-		.reason = was_held ? "asked" : "resting",
-		.words = words,
-		.is_unloaded = unloaded,
-		.left = left,
-	};
-
-	snprintf(words, sizeof(words), "%d: %s%s", pid,
-		 was_held ? "detached" : "the agent is at rest",
-		 unloaded ? ", and nothing of it is mapped any more" : "");
-	departure_print(&departure, values->is_json);
-}
-
-static enum exit_code detach_run(char **argv)
-{
-	struct detach_values values = { 0 };
+	const struct detach_values *values = line->values;
 	struct session_left left = { 0 };
-	struct err err = { 0 };
+	struct departure departure = { .left = &left };
 	bool was_held = false;
-	int operands = options_parse(detach_options, argv, &values, &err);
-	pid_t pid = 0;
+	char words[96];
+	int r = operand_process(line, values->pid, &departure.pid, err);
 
-	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err) &&
-	    !detach_one(pid, values.unload, &was_held, &left, &err))
-		print_detached(pid, &values, was_held, &left);
-	return report_end("detach", values.is_json, &err);
+	if (!r)
+		r = detach_one(departure.pid, values->unload, &was_held, &left, err);
+	if (r)
+		return r;
+	departure.reason = was_held ? "asked" : "resting";
+	departure.is_unloaded = values->unload && !left.count;
+	snprintf(words, sizeof(words), "%d: %s%s", departure.pid,
+		 was_held ? "detached" : "the agent is at rest",
+		 departure.is_unloaded ? ", and nothing of it is mapped any more" : "");
+	show_detached(&departure, words, values->is_json);
+	return 0;
 }
 
 const struct command command_detach = {
@@ -191,8 +164,9 @@ const struct command command_detach = {
 	.summary = "detach limpet from a process",
 	.usage = "PID [--unload] [--json]",
 	.options = detach_options,
+	.values_size = sizeof(struct detach_values),
 	.run = detach_run,
 	.notes =
-		"A limpet that holds the process is asked to leave; limpet ui ends that one session and keeps what\n"
-		"it has seen.  An agent whose limpet died rests by itself; --unload unmaps it.\n",
+		"Asks the limpet that is attached to the process to detach; limpet ui ends that one session and\n"
+		"keeps what it recorded.  An agent whose limpet has died has detached already; --unload unmaps it.\n",
 };

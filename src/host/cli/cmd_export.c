@@ -2,15 +2,12 @@
  * limpet export: a recording as a file that other programs read.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/cli/command.h"
-#include "host/cli/progress.h"
-#include "host/cli/report.h"
-#include "host/cli/version.h"
-#include "host/cli/view.h"
+#include "host/cli/common/command.h"
+#include "host/cli/common/progress.h"
+#include "host/cli/common/selection.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/nearest.h"
 #include "host/core/text/plural.h"
@@ -34,71 +31,52 @@ struct export_values {
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT",
 	  "write this format, see below (default: by the name of OUT; flamegraph, of calls alone pftrace)",
-	  OPTION_TEXT, FIELD(format) },
+	  FIELD(format), OPTION_TEXT },
 	{ 'o', "output", "OUT",
 	  "write to OUT (of a set of files: their prefix); - is stdout (default: beside FILE)",
-	  OPTION_TEXT, FIELD(output) },
+	  FIELD(output), OPTION_TEXT },
 	{ 0, "view", "VIEW",
 	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu); or traced calls in place of samples: alloc (memory allocated), live (memory not freed by the end), lock, io (time)",
-	  OPTION_TEXT, FIELD(view) },
+	  FIELD(view), OPTION_TEXT },
 	FROM_OPTION(FIELD(range)),
 	TO_OPTION(FIELD(range)),
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
-	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	  FIELD(records_max), OPTION_NUMBER },
+	{ 'j', "json", NULL, "print one JSON object per line", FIELD(is_json) },
 	{ 0 },
 };
 
 /* All formats that hold one of these. */
-static void offer_formats(unsigned holds, struct err *err)
+static int suggest_formats(unsigned holds, struct err *err)
 {
 	char names[EXPORTER_NAMES_MAX];
 
 	exporter_names(holds, names);
-	err_fix(err, "-f %s; or " PAGE_FORMAT ", the page of limpet ui", names);
-}
-
-static void unknown_format(const char *name, struct err *err)
-{
-	struct nearest nearest = { .wanted = name };
-
-	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
-		nearest_offer(&nearest, exporter->name);
-	nearest_offer(&nearest, PAGE_FORMAT);
-	err_set(err, -EINVAL, "unknown format '%s'", name);
-	if (nearest.best)
-		err_fix(err, "-f %s", nearest.best);
-	else
-		offer_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
-	err_exit(err, EXIT_USAGE);
-}
-
-static void unclear_format(const char *output, struct err *err)
-{
-	err_set(err, -EINVAL, "the name '%s' does not determine the format", output);
-	offer_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
-	err_exit(err, EXIT_USAGE);
+	return err_fix(err, "-f %s; or " PAGE_FORMAT ", the page of limpet ui", names);
 }
 
 /* NULL: not given. */
 static int choose_format(const struct export_values *values, const struct exporter **ret,
 			 struct err *err)
 {
-	*ret = values->format   ? exporter_find(values->format)
-	       : values->output ? exporter_for_path(values->output)
-				: NULL;
-	if (!*ret && values->format)
-		unknown_format(values->format, err);
-	else if (!*ret && values->output)
-		unclear_format(values->output, err);
-	return err->code;
-}
+	struct nearest nearest = { .wanted = values->format };
+	const char *given = values->format ? values->format : values->output;
 
-static const struct exporter *usual_format(const struct model *model)
-{
-	return exporter_find(model->samples->count ? "flamegraph" : "pftrace");
+	*ret = values->format ? exporter_find(given) : given ? exporter_for_path(given) : NULL;
+	if (*ret || !given)
+		return 0;
+	if (!values->format) {
+		err_usage(err, NULL, "the name '%s' does not determine the format", given);
+		return suggest_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
+	}
+	err_usage(err, NULL, "unknown format '%s'", given);
+	for (const struct exporter *exporter = exporters; exporter->name; exporter++)
+		nearest_offer(&nearest, exporter->name);
+	nearest_offer(&nearest, PAGE_FORMAT);
+	return nearest.best ? err_fix(err, "-f %s", nearest.best)
+			    : suggest_formats(HOLDS_CALLS | HOLDS_SAMPLES | HOLDS_WINDOWS, err);
 }
 
 /* "app.limpet" becomes "app.pftrace". */
@@ -119,14 +97,12 @@ static char *default_output(const char *recording, const struct exporter *export
 static void export_warn(const struct model *model)
 {
 	char text[256];
-	uint64_t dropped = drops_sum(model->drops);
 
 	model_describe_end(model, text, sizeof(text));
 	if (text[0])
 		print(stderr, "warning: the recording is incomplete: %s\n", text);
-	if (dropped)
-		print(stderr, "warning: %" PRIu64 " record%s %s dropped while recording\n", dropped,
-		      plural(dropped), was_were(dropped));
+	print_counted(stderr, drops_sum(model->drops),
+		      "warning: # record{|s} {was|were} dropped while recording\n");
 }
 
 /* A format of calls for a recording of samples would be an empty file, and the other way round. */
@@ -147,7 +123,7 @@ static int check_content(const struct model *model, const struct exporter *expor
 	else if (exporter->holds == HOLDS_SAMPLES && model_has_domain(model, DOMAIN_IO))
 		err_fix(err, "--view io, for the time in calls of I/O");
 	else
-		offer_formats(content, err);
+		suggest_formats(content, err);
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
@@ -161,43 +137,28 @@ static void print_written(const struct model *model, const struct exporter *expo
 
 	print(out, "%s:", is_stdout ? "stdout" : output);
 	if (exporter->holds & HOLDS_CALLS)
-		print(out, " %" PRIu64 " call%s", model->calls, plural(model->calls));
-	if (exporter->holds & HOLDS_SAMPLES && samples->count)
-		print(out, " %" PRIu64 " %s%s", samples->count,
-		      profile_kinds_are_bytes(samples->view)   ? "allocation"
-		      : profile_kinds_are_calls(samples->view) ? "call"
-							       : "sample",
-		      plural(samples->count));
-	if (exporter->holds & HOLDS_WINDOWS && model->windows.count)
-		print(out, " %" PRIu64 " window%s of counters", model->windows.count,
-		      plural(model->windows.count));
+		print(out, " %lu call%s", model->calls, plural(model->calls));
+	if (exporter->holds & HOLDS_SAMPLES)
+		print_counted(out, samples->count,
+			      profile_kinds_are_bytes(samples->view)   ? " # allocation{|s}"
+			      : profile_kinds_are_calls(samples->view) ? " # call{|s}"
+								       : " # sample{|s}");
+	if (exporter->holds & HOLDS_WINDOWS)
+		print_counted(out, model->windows.count, " # window{|s} of counters");
 	print(out, " (%s)\n", exporter->name);
 }
 
-static void export_tell(const struct export_values *values, const struct model *model,
-			const struct exporter *exporter, const char *output)
+static void write_written(const struct model *model, const struct exporter *exporter,
+			  const char *output)
 {
-	struct json json = { .out = stdout };
+	struct json json = json_event(stdout, "export");
 
-	if (!values->is_json) {
-		print_written(model, exporter, output);
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "export");
 	json_text(&json, "format", exporter->name);
 	json_text(&json, "output", output);
 	json_number(&json, "calls", model->calls);
 	json_number(&json, "samples", model->samples->count);
 	json_number(&json, "windows", model->windows.count);
 	json_object_end(&json);
-}
-
-static int page_output_missing(struct err *err)
-{
-	err_set(err, -EINVAL, PAGE_FORMAT " needs the name of a file");
-	err_fix(err, "-f " PAGE_FORMAT " -o share.html");
-	return err_exit(err, EXIT_USAGE);
 }
 
 /* The page with a part of the recording inside. */
@@ -208,7 +169,8 @@ static int export_page(const char *recording, const struct export_values *values
 	int r;
 
 	if (!values->output || !strcmp(values->output, "-"))
-		return page_output_missing(err);
+		return err_usage(err, "-f " PAGE_FORMAT " -o share.html",
+				 PAGE_FORMAT " needs the name of a file");
 	r = output_open(&file, values->output, err);
 	if (!r)
 		r = output_check_stranger(&file.location, file.path, "<!doctype html>*", err);
@@ -216,8 +178,8 @@ static int export_page(const char *recording, const struct export_values *values
 		r = share_recording(recording, values->range.from_ns, values->range.to_ns,
 				    LIMPET_VERSION, file.out, &bytes, err);
 	if (!r && !values->is_json)
-		print(stdout, "%s (" PAGE_FORMAT ", %llu KiB)\n", values->output,
-		      (unsigned long long)(bytes + 1023) / 1024);
+		print(stdout, "%s (" PAGE_FORMAT ", %lu KiB)\n", values->output,
+		      (bytes + 1023) / 1024);
 	if (!r)
 		r = output_commit(&file, err);
 	return r;
@@ -248,13 +210,12 @@ static int view_calls(struct model *model, const char *recording, unsigned kinds
 {
 	if (!profile_kinds_are_calls(kinds))
 		return 0;
-	if (exporter && exporter->holds != HOLDS_SAMPLES) {
-		err_set(err, -EINVAL, "--view %s is for formats of samples, and %s is none",
+	if (exporter && exporter->holds != HOLDS_SAMPLES)
+		return err_usage(
+			err,
+			"-f flamegraph, svg, folded, pprof, speedscope, firefox or perf-script",
+			"--view %s is for formats of samples, and %s is none",
 			profile_kinds_name(kinds), exporter->name);
-		err_fix(err,
-			"-f flamegraph, svg, folded, pprof, speedscope, firefox or perf-script");
-		return err_exit(err, EXIT_USAGE);
-	}
 	if (model_view_calls(model, kinds))
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	return model->samples->count ? 0 : refuse_empty_view(recording, kinds, err);
@@ -271,7 +232,7 @@ static int export_write(const char *recording, const struct export_values *value
 	int r = choose_format(values, &exporter, err);
 
 	if (!r)
-		r = view_find_any(values->view, &kinds, err);
+		r = view_find(values->view, /* allows_calls */ true, &kinds, err);
 	if (!r)
 		r = only_find(&values->shown, &language, err);
 	if (!r)
@@ -287,7 +248,7 @@ static int export_write(const char *recording, const struct export_values *value
 	if (!r)
 		r = view_calls(model, recording, kinds, exporter, err);
 	if (!r && !exporter)
-		exporter = usual_format(model);
+		exporter = exporter_find(model->samples->count ? "flamegraph" : "pftrace");
 	if (!r)
 		r = check_content(model, exporter, err);
 	if (!r)
@@ -295,54 +256,29 @@ static int export_write(const char *recording, const struct export_values *value
 	if (r)
 		return r;
 	model->samples->view = kinds;
-	if (!output) {
-		beside = default_output(recording, exporter);
-		output = beside;
-	}
+	if (!output)
+		output = beside = default_output(recording, exporter);
 	if (!output)
 		return err_set(err, -ENOMEM, "export '%s': no memory", recording);
 	export_warn(model);
 	r = only_apply(model, recording, &values->shown, err);
-	if (r)
-		return r;
-	r = export_file(model, exporter, output, err);
+	if (!r)
+		r = export_file(model, exporter, output, err);
 	progress_end(&progress);
 	if (!r)
-		export_tell(values, model, exporter, output);
+		(values->is_json ? write_written : print_written)(model, exporter, output);
 	return r;
 }
 
-static int export_check(int operands, char **argv, const struct export_values *values,
-			struct err *err)
+static int export_run(const struct command_line *line, struct err *err)
 {
-	if (operands < 0)
-		return operands;
-	if (operands > 1)
-		return report_surplus(argv[1], err);
-	if (operands == 1 && !(values->is_json && values->output && !strcmp(values->output, "-")))
-		return 0;
-	if (operands == 1) {
-		err_set(err, -EINVAL, "--json and -o - both want stdout");
-	} else {
-		err_set(err, -EINVAL, "no recording given");
-		err_fix(err, "limpet export FILE.limpet");
-	}
-	return err_exit(err, EXIT_USAGE);
-}
+	const struct export_values *values = line->values;
 
-static enum exit_code export_run(char **argv)
-{
-	struct export_values values = { .range = RANGE_VALUES_ALL };
-	struct err err = { 0 };
-	int operands = options_parse(export_options, argv, &values, &err);
-
-	if (export_check(operands, argv, &values, &err) == 0) {
-		if (values.format && !strcmp(values.format, PAGE_FORMAT))
-			export_page(argv[0], &values, &err);
-		else
-			export_write(argv[0], &values, &err);
-	}
-	return report_end("export", values.is_json, &err);
+	if (values->is_json && values->output && !strcmp(values->output, "-"))
+		return err_usage(err, NULL, "--json and -o - cannot both write to stdout");
+	if (values->format && !strcmp(values->format, PAGE_FORMAT))
+		return export_page(line->operands[0], values, err);
+	return export_write(line->operands[0], values, err);
 }
 
 static void print_format(const struct exporter *exporter, FILE *out)
@@ -386,6 +322,10 @@ const struct command command_export = {
 		"FILE [-f FORMAT] [-o OUT] [--view VIEW] [--from TIME] [--to TIME] [--only LANGUAGE] "
 		"[--full-paths] [--max-records N] [--json]",
 	.options = export_options,
+	.values_size = sizeof(struct export_values),
+	.defaults = &(const struct export_values){ .range = RANGE_VALUES_ALL },
+	.operands = &(const struct operand_rule){ 1, 1, "no recording given",
+						  "limpet export FILE.limpet" },
 	.run = export_run,
 	.print_details = print_formats,
 	.notes =

@@ -9,9 +9,8 @@
 #include <unistd.h>
 
 #include "host/attach/listener.h"
-#include "host/cli/command.h"
-#include "host/cli/report.h"
-#include "host/cli/show.h"
+#include "host/cli/common/command.h"
+#include "host/cli/common/process_facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
@@ -21,39 +20,26 @@ struct ps_values {
 	bool is_json;
 	bool only_gpu;
 	bool with_kernel_threads;
+	size_t count; /* of the processes shown */
 };
 
 #define FIELD(member) offsetof(struct ps_values, member)
 
 static const struct option_desc ps_options[] = {
-	{ 'g', "gpu", NULL, "show only processes with a GPU runtime", OPTION_FLAG,
-	  FIELD(only_gpu) },
-	{ 'a', "all", NULL, "show kernel threads too", OPTION_FLAG, FIELD(with_kernel_threads) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	{ 'g', "gpu", NULL, "show only processes with a GPU runtime", FIELD(only_gpu) },
+	{ 'a', "all", NULL, "show kernel threads too", FIELD(with_kernel_threads) },
+	{ 'j', "json", NULL, "print one JSON object per line", FIELD(is_json) },
 	{ 0 },
 };
 
 enum { PS_PID, PS_USER, PS_THREADS, PS_CPU, PS_LIBC, PS_GPU, PS_ATTACH, PS_COLUMNS };
 
 struct ps {
-	const struct ps_values *values;
-	const char *name; /* wanted in name or command line; NULL: any */
-	size_t count;
+	struct ps_values *values;
+	const char *name;       /* wanted in name or command line; NULL: any */
 	int width;              /* of a line, 0: unlimited */
 	bool hides[PS_COLUMNS]; /* for which a line has no room */
 };
-
-static bool is_wanted(const struct ps *ps, const struct process *process)
-{
-	if (process->pid == process->rights.pid)
-		return false;
-	if (process->stat.is_kernel_thread && !ps->values->with_kernel_threads)
-		return false;
-	if (ps->values->only_gpu && !process->runtimes)
-		return false;
-	return !ps->name || strstr(process->status.name, ps->name) ||
-	       strstr(process->command, ps->name);
-}
 
 #define COMMAND_MIN 20
 #define CELL_BYTES  128
@@ -71,7 +57,7 @@ static const struct column {
 	[PS_ATTACH] = { "ATTACH", -28, 6 },
 };
 
-static int room_taken(const struct ps *ps)
+static int width_used(const struct ps *ps)
 {
 	int taken = 0;
 
@@ -86,7 +72,7 @@ static void fit_columns(struct ps *ps)
 	for (unsigned turn = 1; turn < PS_COLUMNS; turn++)
 		for (unsigned i = 0; i < PS_COLUMNS; i++)
 			if (columns[i].leaves == turn && ps->width &&
-			    room_taken(ps) + COMMAND_MIN > ps->width)
+			    width_used(ps) + COMMAND_MIN > ps->width)
 				ps->hides[i] = true;
 }
 
@@ -102,15 +88,6 @@ static void print_line(const struct ps *ps, const char *const cells[PS_COLUMNS],
 						 columns[i].width, cells[i]);
 	snprintf(line + used, sizeof(line) - used, "%s", command);
 	print(stdout, "%.*s\n", ps->width ? ps->width : (int)sizeof(line), line);
-}
-
-static void print_titles(const struct ps *ps)
-{
-	const char *titles[PS_COLUMNS];
-
-	for (unsigned i = 0; i < PS_COLUMNS; i++)
-		titles[i] = columns[i].title;
-	print_line(ps, titles, "COMMAND");
 }
 
 static void print_row(const struct ps *ps, const struct process *process)
@@ -138,7 +115,7 @@ static void print_row(const struct ps *ps, const struct process *process)
 	if (ps->width)
 		text_shorten(texts[PS_ATTACH], (size_t)abs(columns[PS_ATTACH].width));
 	shown = show_command(process, command, sizeof(command));
-	if (ps->width && room_taken(ps) + (int)strlen(shown) > ps->width)
+	if (ps->width && width_used(ps) + (int)strlen(shown) > ps->width)
 		shown = show_short_command(process, command, sizeof(command));
 	print_line(ps, cells, shown);
 }
@@ -147,17 +124,17 @@ static void ps_visit(const struct process *process, void *context)
 {
 	struct ps *ps = context;
 
-	if (!is_wanted(ps, process))
+	if (process->pid == process->rights.pid ||
+	    (process->stat.is_kernel_thread && !ps->values->with_kernel_threads) ||
+	    (ps->values->only_gpu && !process->runtimes) ||
+	    (ps->name && !strstr(process->status.name, ps->name) &&
+	     !strstr(process->command, ps->name)))
 		return;
-	ps->count++;
-	if (ps->values->is_json) {
-		struct json json = { .out = stdout };
-
-		show_process_json(&json, process);
-		json_object_end(&json);
-	} else {
+	ps->values->count++;
+	if (ps->values->is_json)
+		show_process_json(process);
+	else
 		print_row(ps, process);
-	}
 }
 
 /* 0: not a terminal.  COLUMNS, set by the user or the shell, takes precedence. */
@@ -174,49 +151,35 @@ static int terminal_width(void)
 	return size.ws_col;
 }
 
-static int nothing_found(const struct ps *ps, struct err *err)
+static int ps_run(const struct command_line *line, struct err *err)
 {
-	const char *kind = ps->values->only_gpu ? " with a GPU runtime" : "";
+	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+	struct ps ps = { .values = line->values,
+			 .name = line->operands[0],
+			 .width = terminal_width() };
+	const char *kind = ps.values->only_gpu ? " with a GPU runtime" : "";
+	const char *titles[PS_COLUMNS];
+	int r;
 
-	if (ps->name)
-		err_set(err, -ESRCH, "no process%s matches '%s'", kind, ps->name);
+	viewer_init(&viewer);
+	fit_columns(&ps);
+	for (unsigned i = 0; i < PS_COLUMNS; i++)
+		titles[i] = columns[i].title;
+	if (!ps.values->is_json)
+		print_line(&ps, titles, "COMMAND");
+	r = process_each(&viewer, ps_visit, &ps, err);
+	if (r || ps.values->count)
+		return r;
+	if (ps.name)
+		err_set(err, -ESRCH, "no process%s matches '%s'", kind, ps.name);
 	else
 		err_set(err, -ESRCH, "no other process%s is visible here", kind);
 	return err_exit(err, EXIT_NO_PROCESS);
 }
 
-static enum exit_code ps_end(const struct ps *ps, const struct err *err)
+static void ps_summarize(const void *values, struct json *json)
 {
-	struct json json = { .out = stdout };
-
-	if (!ps->values->is_json)
-		return report_end("ps", false, err);
-	report_summary(&json, "ps", err);
-	json_number(&json, "processes", ps->count);
-	json_object_end(&json);
-	return report_end("ps", false, err);
-}
-
-static enum exit_code ps_run(char **argv)
-{
-	CLEANUP(viewer_done) struct viewer viewer = { 0 };
-	struct ps_values values = { 0 };
-	struct ps ps = { .values = &values, .width = terminal_width() };
-	struct err err = { 0 };
-	int operands = options_parse(ps_options, argv, &values, &err);
-
-	if (operands > 1)
-		operands = report_surplus(argv[1], &err);
-	if (operands < 0)
-		return report_end("ps", values.is_json, &err);
-	ps.name = argv[0];
-	viewer_init(&viewer);
-	fit_columns(&ps);
-	if (!values.is_json)
-		print_titles(&ps);
-	if (process_each(&viewer, ps_visit, &ps, &err) == 0 && ps.count == 0)
-		nothing_found(&ps, &err);
-	return ps_end(&ps, &err);
+	json_number(json, "processes", ((const struct ps_values *)values)->count);
 }
 
 const struct command command_ps = {
@@ -224,7 +187,10 @@ const struct command command_ps = {
 	.summary = "list processes, and say which can be attached",
 	.usage = "[NAME] [--gpu] [--all] [--json]",
 	.options = ps_options,
+	.values_size = sizeof(struct ps_values),
+	.operands = &(const struct operand_rule){ .most = 1 },
 	.run = ps_run,
+	.summarize = ps_summarize,
 	.notes = "examples:\n"
 		 "  limpet ps python      those with python in name or command line\n"
 		 "  limpet ps --gpu       those that have loaded a GPU runtime:"

@@ -3,9 +3,7 @@
  * without stopping anything.
  */
 #include "host/attach/facts/resident.h"
-#include "host/cli/command.h"
-#include "host/cli/operand.h"
-#include "host/cli/report.h"
+#include "host/cli/common/operand.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/session/inside.h"
@@ -19,7 +17,7 @@ struct status_values {
 
 static const struct option_desc status_options[] = {
 	OPERAND_OPTION(offsetof(struct status_values, pid)),
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
+	{ 'j', "json", NULL, "print one JSON object per line",
 	  offsetof(struct status_values, is_json) },
 	{ 0 },
 };
@@ -56,33 +54,42 @@ static const char *state_name(const struct target *target, const struct resident
 	return resident->page.state == AGENT_STATE_LOADED ? "loaded" : "resting";
 }
 
-static const char *end_name(const struct agent_page *page)
+static void print_status(const struct target *target, const struct resident *resident,
+			 const char *since, const char *end, size_t inside)
 {
-	return page->end_reason < ARRAY_SIZE(ends) ? ends[page->end_reason] : "?";
+	const struct agent_page *page = &resident->page;
+
+	print(stdout, "%d (%s): %s since %s\n", target->process.pid, target->process.status.name,
+	      state_name(target, resident), since);
+	if (resident_is_held(target, resident))
+		print(stdout, "  held by   %d (%s)\n", page->holder_pid, page->holder_name);
+	else if (is_attached_from_inside(resident))
+		print(stdout, "  held by   the program itself (rocprofiler_register_attach)\n");
+	else if (page->end_reason)
+		print(stdout, "  ended     %s\n", end);
+	print(stdout, "  attached  %u time%s so far\n", page->attaches, plural(page->attaches));
+	print_counted(
+		stdout, inside,
+		"  inside    # thread{ waits|s wait} in traced calls that have not returned\n");
+	print(stdout, "  dropped   %lu record%s\n", page->dropped, plural(page->dropped));
+	for (unsigned i = 0; i < page->tool_count; i++) {
+		const struct agent_tool *tool = &page->tools[i];
+
+		if (tool->handle)
+			print(stdout, "  tool      %s: %s%s%s%s\n", tool->path,
+			      tool->is_plain ? "loaded" : tool_states[tool->state],
+			      tool->by_content ? " (by content)" : "", tool->reason[0] ? ": " : "",
+			      tool->reason);
+	}
+	for (unsigned i = 0; i < page->table_count; i++)
+		print(stdout, "  tables    %s %lu\n", page->tables[i].name,
+		      page->tables[i].version);
+	if (page->environment_changed)
+		print(stdout, "  variables of limpet are published\n");
 }
 
-static void format_time(uint64_t time_ns, char *ret, size_t room)
+static void write_tool(struct json *json, const struct agent_tool *tool)
 {
-	time_t seconds = (time_t)(time_ns / 1000000000u);
-	struct tm parts;
-
-	gmtime_r(&seconds, &parts);
-	strftime(ret, room, "%Y-%m-%dT%H:%M:%SZ", &parts);
-}
-
-static void print_tool(const struct agent_tool *tool)
-{
-	if (!tool->handle)
-		return;
-	print(stdout, "  tool      %s: %s%s%s%s\n", tool->path,
-	      tool->is_plain ? "loaded" : tool_states[tool->state],
-	      tool->by_content ? " (by content)" : "", tool->reason[0] ? ": " : "", tool->reason);
-}
-
-static void print_tool_json(struct json *json, const struct agent_tool *tool)
-{
-	if (!tool->handle)
-		return;
 	json_object(json, NULL);
 	json_text(json, "path", tool->path);
 	json_text(json, "state", tool_states[tool->state]);
@@ -95,7 +102,7 @@ static void print_tool_json(struct json *json, const struct agent_tool *tool)
 	json_object_end(json);
 }
 
-static void print_table_json(struct json *json, const struct agent_table *table)
+static void write_table(struct json *json, const struct agent_table *table)
 {
 	char address[32];
 
@@ -112,97 +119,66 @@ static void print_table_json(struct json *json, const struct agent_table *table)
 	json_object_end(json);
 }
 
-static void print_status(const struct target *target, const struct resident *resident)
-{
-	const struct agent_page *page = &resident->page;
-	const char *state = state_name(target, resident);
-	size_t inside = inside_count(target, page);
-	char since[64];
-
-	format_time(page->since_ns, since, sizeof(since));
-	print(stdout, "%d (%s): %s since %s\n", target->process.pid, target->process.status.name,
-	      state, since);
-	if (resident_is_held(target, resident))
-		print(stdout, "  held by   %d (%s)\n", page->holder_pid, page->holder_name);
-	else if (is_attached_from_inside(resident))
-		print(stdout, "  held by   the program itself (rocprofiler_register_attach)\n");
-	else if (page->end_reason)
-		print(stdout, "  ended     %s\n", end_name(page));
-	print(stdout, "  attached  %u time%s so far\n", page->attaches, plural(page->attaches));
-	if (inside)
-		print(stdout, "  inside    %zu thread%s in traced calls that have not returned\n",
-		      inside, inside == 1 ? " waits" : "s wait");
-	print(stdout, "  dropped   %lu record%s\n", page->dropped, plural(page->dropped));
-	for (unsigned i = 0; i < page->tool_count; i++)
-		print_tool(&page->tools[i]);
-	for (unsigned i = 0; i < page->table_count; i++)
-		print(stdout, "  tables    %s %lu\n", page->tables[i].name,
-		      page->tables[i].version);
-	if (page->environment_changed)
-		print(stdout, "  variables of limpet are published\n");
-}
-
-static void print_status_json(const struct target *target, const struct resident *resident)
+static void write_status(const struct target *target, const struct resident *resident,
+			 const char *since, const char *end, size_t inside)
 {
 	const struct agent_page *page = &resident->page;
 	bool is_held = resident_is_held(target, resident);
-	struct json json = { .out = stdout };
-	char since[64];
+	struct json json = json_event(stdout, "status");
 
-	format_time(page->since_ns, since, sizeof(since));
-	json_object(&json, NULL);
-	json_text(&json, "event", "status");
 	json_signed(&json, "pid", target->process.pid);
 	json_text(&json, "comm", target->process.status.name);
 	json_text(&json, "state", state_name(target, resident));
 	json_text(&json, "since", since);
 	json_signed(&json, "holder", is_held ? page->holder_pid : 0);
 	json_text(&json, "holder_name", is_held ? page->holder_name : "");
-	json_text(&json, "ended", end_name(page));
+	json_text(&json, "ended", end);
 	json_number(&json, "attaches", page->attaches);
-	json_number(&json, "inside", inside_count(target, page));
+	json_number(&json, "inside", inside);
 	json_number(&json, "dropped", page->dropped);
 	json_bool(&json, "environment", page->environment_changed);
 	json_list(&json, "tools");
 	for (unsigned i = 0; i < page->tool_count; i++)
-		print_tool_json(&json, &page->tools[i]);
+		if (page->tools[i].handle)
+			write_tool(&json, &page->tools[i]);
 	json_list_end(&json);
 	json_list(&json, "tables");
 	for (unsigned i = 0; i < page->table_count; i++)
-		print_table_json(&json, &page->tables[i]);
+		write_table(&json, &page->tables[i]);
 	json_list_end(&json);
 	json_object_end(&json);
 }
 
-static int status_show(pid_t pid, bool is_json, struct err *err)
+static int status_run(const struct command_line *line, struct err *err)
 {
+	const struct status_values *values = line->values;
 	struct resident resident;
 	struct target target;
-	int r = target_inspect(&target, pid, err);
+	const char *end = "?";
+	char since[64];
+	time_t seconds;
+	struct tm parts;
+	pid_t pid;
+	int r = operand_process(line, values->pid, &pid, err);
 
+	if (!r)
+		r = target_inspect(&target, pid, err);
 	if (r)
 		return r;
 	r = resident_find(&target, &resident);
-	if (r)
+	if (r) {
 		resident_explain(&target, r, err);
-	else if (is_json)
-		print_status_json(&target, &resident);
-	else
-		print_status(&target, &resident);
+	} else {
+		if (resident.page.end_reason < ARRAY_SIZE(ends))
+			end = ends[resident.page.end_reason];
+		seconds = (time_t)(resident.page.since_ns / 1000000000u);
+		gmtime_r(&seconds, &parts);
+		strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", &parts);
+		(values->is_json ? write_status : print_status)(
+			&target, &resident, since, end, inside_count(&target, &resident.page));
+	}
 	target_close(&target);
 	return r;
-}
-
-static enum exit_code status_run(char **argv)
-{
-	struct status_values values = { 0 };
-	struct err err = { 0 };
-	int operands = options_parse(status_options, argv, &values, &err);
-	pid_t pid = 0;
-
-	if (operands >= 0 && !operand_process(values.pid, argv, operands, &pid, &err))
-		status_show(pid, values.is_json, &err);
-	return report_end("status", values.is_json, &err);
 }
 
 const struct command command_status = {
@@ -210,5 +186,6 @@ const struct command command_status = {
 	.summary = "show what limpet is doing in a process",
 	.usage = "PID [--json]",
 	.options = status_options,
+	.values_size = sizeof(struct status_values),
 	.run = status_run,
 };

@@ -1,20 +1,14 @@
 /*
  * limpet ui: the page.
  */
-#include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "host/cli/command.h"
-#include "host/cli/doctor/members.h"
-#include "host/cli/fleet/fleet_ui.h"
-#include "host/cli/operand.h"
-#include "host/cli/report.h"
-#include "host/cli/ui_page.h"
-#include "host/cli/version.h"
-#include "host/core/text/text.h"
+#include "host/cli/common/operand.h"
+#include "host/cli/common/ui_page.h"
+#include "host/cli/doctor/doctor.h"
+#include "host/cli/fleet/fleet.h"
 #include "host/ui/browser.h"
 
 struct ui_values {
@@ -27,37 +21,30 @@ struct ui_values {
 
 static const struct option_desc ui_options[] = {
 	OPERAND_OPTION(FIELD(pid)),
-	{ 0, "port", "N", "listen on this port of 127.0.0.1 (default: any free one)", OPTION_NUMBER,
-	  FIELD(port) },
-	{ 0, "socket", "PATH", "listen on a socket file instead, for your user alone", OPTION_ONCE,
-	  FIELD(socket) },
+	{ 0, "port", "N", "listen on this port of 127.0.0.1 (default: any free one)", FIELD(port),
+	  OPTION_NUMBER },
+	{ 0, "socket", "PATH", "listen on a socket file instead, for your user alone",
+	  FIELD(socket), OPTION_ONCE },
 	{ 0, "lease", "TIME", "stop tracing when no browser has asked for TIME (30s; 0: never)",
-	  OPTION_DURATION, FIELD(lease_ns) },
-	{ 0, "no-open", NULL, "print the address only; open no browser", OPTION_FLAG,
-	  FIELD(no_open) },
-	{ 'j', "json", NULL, "print where it listens as one JSON object", OPTION_FLAG,
-	  FIELD(is_json) },
+	  FIELD(lease_ns), OPTION_DURATION },
+	{ 0, "no-open", NULL, "print the address only; open no browser", FIELD(no_open) },
+	{ 'j', "json", NULL, "print where it listens as one JSON object", FIELD(is_json) },
 	{ 0 },
 };
 
-static bool is_file(const char *operand)
-{
-	return strspn(operand, "0123456789") != strlen(operand) && access(operand, R_OK) == 0;
-}
-
 /* Nothing, one process, or up to two recordings. */
-static int operands_read(char **argv, int count, const struct ui_values *values,
-			 struct ui_options *ret, struct err *err)
+static int operands_read(const struct command_line *line, struct ui_options *ret, struct err *err)
 {
-	if (!count && !values->pid)
+	const struct ui_values *values = line->values;
+	const char *first = line->operands[0];
+
+	if (!first && !values->pid)
 		return 0;
-	if (values->pid || !is_file(argv[0]))
-		return operand_process(values->pid, argv, count, &ret->pid, err);
-	if (count > 2)
-		return report_surplus(argv[2], err);
-	for (int i = 0; i < count; i++)
-		ret->files[i] = argv[i];
-	return 0;
+	if (values->pid || !first[strspn(first, "0123456789")] || access(first, R_OK))
+		return operand_process(line, values->pid, &ret->pid, err);
+	for (int i = 0; i < MIN(line->count, 2); i++)
+		ret->files[i] = line->operands[i];
+	return line->count > 2 ? command_surplus(line->operands[2], err) : 0;
 }
 
 /* A folder of ranks is one recording: the caller's to free, as they are until the page ends. */
@@ -68,43 +55,37 @@ static int folders_merge(struct ui_options *options, char *merged[2], struct err
 	for (unsigned i = 0; !r && i < 2; i++) {
 		if (!options->files[i] || !is_folder(options->files[i]))
 			continue;
-		r = fleet_ui_merge(options->files[i], &merged[i], err);
+		r = fleet_merge_folder(options->files[i], &merged[i], err);
 		if (!r)
 			options->files[i] = merged[i];
 	}
 	return r;
 }
 
-static int values_check(const struct ui_values *values, struct err *err)
+static int ui_run(const struct command_line *line, struct err *err)
 {
-	if (values->port <= UINT16_MAX)
-		return 0;
-	err_set(err, -EINVAL, "%llu is no port", (unsigned long long)values->port);
-	err_fix(err, "--port 1 to --port 65535");
-	return err_exit(err, EXIT_USAGE);
-}
-
-static enum exit_code ui_run(char **argv)
-{
-	struct ui_values values = { .lease_ns = UI_LEASE_NS };
-	struct err err = { 0 };
+	struct ui_values *values = line->values;
 	char *merged[2] = { NULL, NULL };
-	struct ui_options options = { .version = LIMPET_VERSION, .examine = doctor_write_members };
-	int operands = options_parse(ui_options, argv, &values, &err);
+	struct ui_options options = { .version = LIMPET_VERSION,
+				      .examine = doctor_write_members,
+				      .port = (uint16_t)values->port,
+				      .socket = values->socket,
+				      .lease_ns = values->lease_ns };
+	int r;
 
-	if (operands >= 0 && !values_check(&values, &err) &&
-	    !operands_read(argv, operands, &values, &options, &err) &&
-	    !folders_merge(&options, merged, &err)) {
-		invoker_find(&options.user, &options.group);
-		options.port = (uint16_t)values.port;
-		options.socket = values.socket;
-		options.lease_ns = values.lease_ns;
-		(void)!ui_page_run(&options,
-				   &(struct ui_page_words){ values.no_open, values.is_json }, &err);
-	}
+	if (values->port > UINT16_MAX)
+		return err_usage(err, "--port 1 to --port 65535", "%lu is no port", values->port);
+	r = operands_read(line, &options, err);
+	if (!r)
+		r = folders_merge(&options, merged, err);
+	invoker_find(&options.user, &options.group);
+	if (!r)
+		r = ui_page_run(&options,
+				&(struct ui_page_words){ values->no_open, values->is_json }, err);
 	free(merged[0]);
 	free(merged[1]);
-	return report_end("ui", values.is_json && err.code, &err);
+	values->is_json &= err->code != 0; /* the address was all, without an error */
+	return r;
 }
 
 const struct command command_ui = {
@@ -113,6 +94,8 @@ const struct command command_ui = {
 	.usage =
 		"[PID|FILE|DIR [FILE|DIR]] [--port N] [--socket PATH] [--lease TIME] [--no-open] [--json]",
 	.options = ui_options,
+	.values_size = sizeof(struct ui_values),
+	.defaults = &(const struct ui_values){ .lease_ns = UI_LEASE_NS },
 	.run = ui_run,
 	.notes =
 		"Listens on 127.0.0.1 and [::1] only; the page asks for everything with the secret\n"

@@ -1,5 +1,5 @@
 /*
- * limpet's main(): finds the verb and runs it.
+ * limpet's main(), and the table of verbs: finds the verb and runs it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -7,17 +7,41 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/cli/command.h"
-#include "host/cli/report.h"
+#include "host/cli/common/command.h"
 #include "host/cli/start_page.h"
-#include "host/cli/version.h"
 #include "host/core/notes.h"
 #include "host/core/self/environment.h"
 #include "host/core/text/nearest.h"
-#include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
+#include "host/fleet/node/node.h"
 #include "host/symbols/symbol_file.h"
+
+extern const struct command command_attach, command_detach, command_status;
+extern const struct command command_ps, command_doctor, command_completions;
+extern const struct command command_record, command_report, command_export, command_dump;
+extern const struct command command_diff, command_top, command_ui, command_stat;
+extern const struct command command_fleet, command_push;
+
+const struct command *const commands[] = {
+	&command_ps,
+	&command_doctor,
+	&command_attach,
+	&command_detach,
+	&command_status,
+	&command_top,
+	&command_ui,
+	&command_record,
+	&command_dump,
+	&command_stat,
+	&command_fleet,
+	&command_push,
+	&command_report,
+	&command_export,
+	&command_diff,
+	&command_completions,
+	NULL,
+};
 
 static void print_help(FILE *out)
 {
@@ -33,15 +57,14 @@ static void print_help(FILE *out)
 	      out);
 }
 
-static enum exit_code unknown_verb(const struct command *const *list, const char *above,
-				   const char *name)
+static const struct command *refuse_unknown(const struct command *const *list, const char *above,
+					    const char *name, enum exit_code *ret_exit)
 {
 	struct nearest nearest = { .wanted = name };
 	struct err err;
 	pid_t pid;
 
-	err_set(&err, -EINVAL, "unknown command '%s%s'", above, name);
-	err_exit(&err, EXIT_USAGE);
+	err_usage(&err, NULL, "unknown command '%s%s'", above, name);
 	for (const struct command *const *command = list; *command; command++)
 		nearest_offer(&nearest, command_word(*command));
 	if (!*above && text_parse_pid(name, &pid) == 0)
@@ -50,7 +73,8 @@ static enum exit_code unknown_verb(const struct command *const *list, const char
 		err_fix(&err, "limpet %s%s", above, nearest.best);
 	else
 		err_fix(&err, "limpet help%s%s", *above ? " " : "", above);
-	return report_end(name, false, &err);
+	*ret_exit = command_fail(&err);
+	return NULL;
 }
 
 /* The verb that these words name, or a nested one; NULL: there is none, and that was reported. */
@@ -60,35 +84,35 @@ static const struct command *verb_find(char **argv, char ***ret_rest, enum exit_
 	char above[64];
 
 	*ret_rest = argv + 1;
-	if (!command) {
-		*ret_exit = unknown_verb(commands, "", argv[0]);
-		return NULL;
-	}
+	if (!command)
+		return refuse_unknown(commands, "", argv[0], ret_exit);
 	if (!command->verbs || !argv[1] || argv[1][0] == '-')
 		return command;
 	snprintf(above, sizeof(above), "%s ", command->name);
 	*ret_rest = argv + 2;
 	below = command_find(command->verbs, argv[1]);
-	if (!below)
-		*ret_exit = unknown_verb(command->verbs, above, argv[1]);
-	return below;
+	return below ? below : refuse_unknown(command->verbs, above, argv[1], ret_exit);
 }
 
-static enum exit_code help_run(char **verb)
+static enum exit_code verb_run(char **argv, bool wants_help)
 {
-	const struct command *command;
-	enum exit_code exit;
+	enum exit_code exit = EXIT_DONE;
 	char **rest;
+	const struct command *command = verb_find(argv, &rest, &exit);
+	char fix[64];
+	struct err err;
 
-	if (!verb[0]) {
-		print_help(stdout);
-		return EXIT_DONE;
-	}
-	command = verb_find(verb, &rest, &exit);
 	if (!command)
 		return exit;
-	command_print_help(command, stdout);
-	return EXIT_DONE;
+	if (wants_help || options_want_help(rest)) {
+		command_print_help(command, stdout);
+		return EXIT_DONE;
+	}
+	if (!command->verbs)
+		return command_run(command, rest);
+	snprintf(fix, sizeof(fix), "limpet %s --help", command->name);
+	err_usage(&err, fix, "limpet %s needs a verb", command->name);
+	return command_fail(&err);
 }
 
 static bool is_one_of(const char *word, const char *a, const char *b)
@@ -96,45 +120,23 @@ static bool is_one_of(const char *word, const char *a, const char *b)
 	return strcmp(word, a) == 0 || strcmp(word, b) == 0;
 }
 
-/* Verbs of its own, and none of them named. */
-static enum exit_code verb_missing(const struct command *command)
-{
-	struct err err;
-
-	err_set(&err, -EINVAL, "limpet %s needs a verb", command->name);
-	err_fix(&err, "limpet %s --help", command->name);
-	err_exit(&err, EXIT_USAGE);
-	return report_end(command->name, false, &err);
-}
-
-static enum exit_code verb_run(char **argv)
-{
-	const struct command *command = command_find(hidden_commands, argv[0]);
-	char **rest = argv + 1;
-	enum exit_code exit;
-
-	if (!command)
-		command = verb_find(argv, &rest, &exit);
-	if (!command)
-		return exit;
-	if (options_ask_for_help(rest)) {
-		command_print_help(command, stdout);
-		return EXIT_DONE;
-	}
-	return command->verbs ? verb_missing(command) : command->run(rest);
-}
-
 static enum exit_code words_run(char **argv)
 {
 	if (!argv[0])
 		return start_page_print();
-	if (is_one_of(argv[0], "help", "--help") || strcmp(argv[0], "-h") == 0)
-		return help_run(argv + 1);
 	if (is_one_of(argv[0], "--version", "-V")) {
 		print(stdout, "limpet %s\n", LIMPET_VERSION);
 		return EXIT_DONE;
 	}
-	return verb_run(argv);
+	/* Not for users: limpet fleet starts it on each node. */
+	if (strcmp(argv[0], "fleet-node") == 0)
+		return node_run(argv[1], LIMPET_VERSION);
+	if (!is_one_of(argv[0], "help", "--help") && strcmp(argv[0], "-h"))
+		return verb_run(argv, /* wants_help */ false);
+	if (argv[1])
+		return verb_run(argv + 1, /* wants_help */ true);
+	print_help(stdout);
+	return EXIT_DONE;
 }
 
 static void on_limit(int signal)
@@ -142,32 +144,10 @@ static void on_limit(int signal)
 	(void)signal;
 }
 
-/* If one of the three is closed, the next open would get its number.  The replacements fail as
- * closed ones do, and are closed in programs that limpet starts. */
-static void fill_standard_descriptors(void)
-{
-	for (int fd = 0; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 &&
-		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
-			return;
-}
-
-/* Prints the notes about what was left out, after any verb. */
-static void tell_notes(void)
-{
-	char note[NOTE_BYTES];
-
-	for (size_t i = 0; note_at(i, note); i++)
-		print(stderr, "note: %s\n", note);
-	if (notes_left_out())
-		print(stderr, "note: %zu more remark%s of this kind %s not shown\n",
-		      notes_left_out(), plural(notes_left_out()), is_are(notes_left_out()));
-}
-
 /* A full disk must not count as success; an earlier failure was reported already. */
 static enum exit_code check_output(enum exit_code exit)
 {
-	struct err err = { 0 };
+	struct err err;
 
 	errno = 0;
 	if ((fflush(stdout) == 0 && !ferror(stdout)) || exit)
@@ -175,21 +155,30 @@ static enum exit_code check_output(enum exit_code exit)
 	err_set(&err, -EIO, "not all of the output could be written%s%s", errno ? ": " : "",
 		errno ? strerror(errno) : "");
 	err_fix(&err, "send it elsewhere, or free some space if the disk is full");
-	return report_end("limpet", /* is_json */ false, &err);
+	return command_fail(&err);
 }
 
 int main(int argc, char **argv)
 {
+	char note[NOTE_BYTES];
 	enum exit_code exit;
 
 	environment_distrust();
-	fill_standard_descriptors();
+	/* If one of the three is closed, the next open would get its number.  The replacements fail
+	 * as closed ones do, and are closed in programs that limpet starts. */
+	for (int fd = 0; fd <= STDERR_FILENO; fd++)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) < 0)
+			break;
 	/* Beyond `ulimit -f` write() shall fail, not limpet die.  Handled, not ignored: programs
 	 * that limpet starts would inherit that. */
 	if (signal(SIGXFSZ, on_limit) == SIG_IGN)
 		signal(SIGXFSZ, SIG_IGN);
 	symbol_file_read_lines_by(&line_reader_libdw);
 	exit = words_run(argv + (argc > 0));
-	tell_notes();
+	for (size_t i = 0; note_at(i, note); i++)
+		print(stderr, "note: %s\n", note);
+	print_counted(stderr, notes_left_out(),
+		      "note: # more remark{|s} of this kind {is|are} not shown\n");
 	return check_output(exit);
 }

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "host/attach/listener.h"
-#include "host/cli/report.h"
-#include "host/cli/show.h"
+#include "host/cli/common/command.h"
+#include "host/cli/common/process_facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 
@@ -80,14 +80,14 @@ enum exit_code start_page_print(void)
 	print_lines(stdout, examples);
 	viewer_init(&viewer);
 	if (process_each(&viewer, start_page_visit, &busiest, &err) < 0)
-		return report_end("", false, &err);
+		return command_fail(&err);
 	if (busiest.count)
 		print(stdout, "\nyour busiest processes that can be attached:\n%9s %6s %8s  %s\n",
 		      "PID", "CPU%", "THREADS", "COMMAND");
 	else
 		print(stdout, "\nnone of your processes can be attached; `limpet ps` says why.\n");
 	for (size_t i = 0; i < busiest.count; i++)
-		print(stdout, "%9d %4u.%u %8u  %.*s\n", (int)busiest.rows[i].pid,
+		print(stdout, "%9d %4u.%u %8u  %.*s\n", busiest.rows[i].pid,
 		      busiest.rows[i].permille / 10, busiest.rows[i].permille % 10,
 		      busiest.rows[i].threads, COMMAND_WIDTH, busiest.rows[i].command);
 	return EXIT_DONE;

@@ -19,7 +19,7 @@ unsigned char *bytes_reserve(struct bytes *bytes, size_t size);
 void bytes_put(struct bytes *bytes, const void *data, size_t size);
 void bytes_u32(struct bytes *bytes, uint32_t value);
 void bytes_u64(struct bytes *bytes, uint64_t value);
-/* Its length, its characters, a zero. */
+/* Writes its length, its characters and a zero. */
 void bytes_text(struct bytes *bytes, const char *text);
 void bytes_done(struct bytes *bytes);
 
@@ -61,10 +61,10 @@ static inline void bytes_varint(struct bytes *bytes, uint64_t value)
 		bytes->size += (size_t)(varint_put(at, value) - at);
 }
 
-/* One of any length. */
+/* The same for any length. */
 uint64_t cursor_long_varint(struct cursor *cursor);
 
-/* Most are a byte long. */
+/* Inline, because most values have one byte. */
 static inline uint64_t cursor_varint(struct cursor *cursor)
 {
 	if (cursor->at < cursor->end && *cursor->at < 0x80)
@@ -83,7 +83,7 @@ static inline uint64_t unzigzag(uint64_t value)
 	return value >> 1 ^ (0 - (value & 1));
 }
 
-/* A number as its difference to the one before it, either way. */
+/* A number as its difference to the last one, which may be larger. */
 static inline void bytes_difference(struct bytes *bytes, uint64_t value, uint64_t *last)
 {
 	bytes_varint(bytes, zigzag(value - *last));

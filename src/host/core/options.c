@@ -198,7 +198,7 @@ int options_parse(const struct option_desc *table, char **argv, void *values, st
 	return (int)(cursor.operand - argv);
 }
 
-bool options_ask_for_help(char *const *argv)
+bool options_want_help(char *const *argv)
 {
 	for (; *argv && strcmp(*argv, "--") != 0; argv++)
 		if (strcmp(*argv, "--help") == 0 || strcmp(*argv, "-h") == 0)

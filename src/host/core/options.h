@@ -10,7 +10,7 @@
 #include <stdio.h>
 
 enum option_kind {
-	OPTION_FLAG,     /* bool, takes no argument */
+	OPTION_FLAG = 0, /* bool, takes no argument */
 	OPTION_TEXT,     /* const char *, into argv; the last one counts */
 	OPTION_ONCE,     /* the same, and a second one is an error */
 	OPTION_NUMBER,   /* uint64_t */
@@ -34,8 +34,8 @@ struct option_desc {
 	const char *long_name;
 	const char *arg;  /* its name in --help; NULL for a flag */
 	const char *help; /* NULL: an old name, which works and is not shown */
+	size_t offset;    /* of the value in the struct for options_parse() */
 	enum option_kind kind;
-	size_t offset; /* of the value in the struct for options_parse() */
 	uint32_t bits; /* of OPTION_BITS */
 };
 
@@ -49,7 +49,7 @@ int options_parse(const struct option_desc *table, char **argv, void *values,
 		  struct err *err) MUST_CHECK;
 
 /* True when --help or -h stands among the options. */
-bool options_ask_for_help(char *const *argv);
+bool options_want_help(char *const *argv);
 
 /* One line for each option, aligned. */
 void options_print_help(const struct option_desc *table, FILE *out);

@@ -1,5 +1,5 @@
 /*
- * Texts, each kept once and numbered from 0 in the order of their coming.
+ * Texts, each kept once and numbered from 0 in the order in which they are added.
  */
 #pragma once
 
@@ -8,7 +8,7 @@
 #define POOL_NONE UINT32_MAX
 
 struct pool_slot {
-	uint32_t number; /* and one; 0: it is free */
+	uint32_t number; /* plus one; 0: the slot is free */
 	uint32_t hash;   /* of the text: most comparisons need no more */
 };
 
@@ -23,10 +23,10 @@ struct pool {
 /* The text's number; POOL_NONE when there is no memory. */
 uint32_t pool_add(struct pool *pool, const char *text);
 
-/* The same where it is kept already; else POOL_NONE. */
+/* The number of a text that the pool has; else POOL_NONE. */
 uint32_t pool_find(const struct pool *pool, const char *text);
 
-/* The same text every time, NULL when there is no memory. */
+/* Adds the text and returns the pool's copy, NULL when there is no memory. */
 const char *pool_keep(struct pool *pool, const char *text);
 
 static inline const char *pool_text(const struct pool *pool, uint32_t number)

@@ -21,8 +21,8 @@ struct table {
 /* The entry with this key, or NULL. */
 struct table_entry *table_find(const struct table *table, uint64_t a, uint64_t b);
 
-/* The same, made with values of 0 when there is none; NULL: no memory.  Entries move when one is
- * made or removed. */
+/* Adds the entry, with values of 0, if there is none; NULL: no memory.  Entries move when one is
+ * added or removed. */
 struct table_entry *table_make(struct table *table, uint64_t a, uint64_t b, bool *ret_is_new);
 
 /* Reserves room at once: growing step by step takes longer.  False: no memory. */

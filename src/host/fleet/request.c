@@ -87,7 +87,7 @@ char *request_write(const struct node_request *request)
 		return NULL;
 	text = calloc(1, BASE64_SIZE(bytes.size) + 1);
 	if (text)
-		base64_put(text, bytes.data, bytes.size);
+		base64_encode(text, bytes.data, bytes.size);
 	return text;
 }
 
@@ -210,7 +210,7 @@ int request_read(struct node_request *ret, const char *text, struct err *err)
 
 	if (!bytes)
 		return err_set(err, -ENOMEM, "request: no memory");
-	if (base64_take(text, strlen(text), request.bytes, REQUEST_BYTES_MAX, &size) &&
+	if (base64_decode(text, strlen(text), request.bytes, REQUEST_BYTES_MAX, &size) &&
 	    size >= sizeof(checksum)) {
 		size -= sizeof(checksum);
 		memcpy(&checksum, bytes + size, sizeof(checksum));

@@ -69,7 +69,7 @@ static int put_piece(struct async_writer *self, const struct piece *piece)
 	bool has_data = piece->adds.records || piece->adds.samples || piece->adds.windows;
 	int r = descriptor_write(self->file.fd, piece->bytes, piece->adds.bytes);
 
-	return !r && has_data ? output_take_name(&self->file) : r;
+	return !r && has_data ? output_publish(&self->file) : r;
 }
 
 static void write_piece(struct async_writer *self, const struct piece *piece)

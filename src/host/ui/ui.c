@@ -268,7 +268,7 @@ int ui_serve(struct ui_server *self, int until, int detaches, struct err *err)
 		if (count < 0 && errno != EINTR)
 			return err_set(err, -errno, "poll: %s", strerror(errno));
 		/* Consumed: what ends now need not hurry. */
-		if (count > 0 && fds[0].revents && interrupt_take(until))
+		if (count > 0 && fds[0].revents && interrupt_consume(until))
 			return 0;
 		if (count > 0 && fds[1].revents)
 			return err_set(err, -EPIPE, "the HTTP process has ended");

@@ -2,9 +2,10 @@
  * Prints events of a family during a session: a line for each process that is attached, ends, or
  * cannot be attached.
  */
-#include "host/cli/attach/tree_visit.h"
+#include "host/cli/attach/attach.h"
 
-#include "host/cli/attach/departure.h"
+#include "host/cli/common/command.h"
+#include "host/core/descriptors.h"
 #include "host/core/self/ending.h"
 #include "host/core/text/json.h"
 #include "host/core/text/plural.h"
@@ -13,43 +14,26 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 /* How each way of following reads, with its limit. */
 static const char *const source_texts[] = {
 	[FORKS_EVENTS] = "by the kernel's events",
-	[FORKS_NUMBERS] = "by the counter of process numbers, each millisecond",
-	[FORKS_WALK] = "by looking through /proc, each ten milliseconds",
+	[FORKS_NUMBERS] = "by the counter of process numbers, every millisecond",
+	[FORKS_WALK] = "by scanning /proc, every ten milliseconds",
 };
 
 static void show_skipped(const struct tree_event *event, const struct tree_visit *visit)
 {
-	struct json json = { .out = stdout };
+	struct json json;
 
 	print(stderr, "warning: %s%s%s\n", event->err->what, event->err->why[0] ? ": " : "",
 	      event->err->why);
 	if (!visit->is_json)
 		return;
-	json_object(&json, NULL);
-	json_text(&json, "event", "skipped");
+	json = json_event(stdout, "skipped");
 	json_signed(&json, "pid", event->pid);
-	json_text(&json, "error", event->err->what);
-	json_text(&json, "why", event->err->why);
-	json_text(&json, "fix", event->err->fix);
-	json_object_end(&json);
-}
-
-/* For people only their number counts. */
-static void show_missed(const struct tree_event *event, const struct tree_visit *visit)
-{
-	struct json json = { .out = stdout };
-
-	if (!visit->is_json)
-		return;
-	json_object(&json, NULL);
-	json_text(&json, "event", "missed");
-	json_signed(&json, "pid", event->pid);
+	json_err(&json, event->err);
 	json_object_end(&json);
 }
 
@@ -58,12 +42,8 @@ static void show_left(const struct tree_event *event, const struct tree_visit *v
 	bool is_unloaded = visit->unload && !event->err && !event->left->count &&
 			   strcmp(event->reason, "exit") && strcmp(event->reason, "exec") &&
 			   strcmp(event->reason, "identity");
+	const struct departure departure = { event->pid, event->reason, is_unloaded, event->left };
 	char words[128], name[96];
-	struct departure departure = { .pid = event->pid,
-				       .reason = event->reason,
-				       .words = words,
-				       .is_unloaded = is_unloaded,
-				       .left = event->left };
 
 	snprintf(words, sizeof(words), "detached from %s (%s)%s",
 		 target_name(&event->session->attachment.target, name, sizeof(name)), event->reason,
@@ -71,16 +51,14 @@ static void show_left(const struct tree_event *event, const struct tree_visit *v
 	if (event->err)
 		print(stderr, "warning: cannot detach from %d: %s\n", event->pid, event->err->what);
 	else
-		departure_print(&departure, visit->is_json);
+		show_detached(&departure, words, visit->is_json);
 }
 
 static void show_counts_json(const char *name, const struct tree_counts *counts,
 			     enum forks_source source)
 {
-	struct json json = { .out = stdout };
+	struct json json = json_event(stdout, name);
 
-	json_object(&json, NULL);
-	json_text(&json, "event", name);
 	json_number(&json, "processes", counts->attached);
 	json_number(&json, "skipped", counts->skipped);
 	json_number(&json, "missed", counts->missed);
@@ -105,16 +83,21 @@ static void show_settled(const struct tree_event *event, const struct tree_visit
 static void on_event(const struct tree_event *event, void *context)
 {
 	const struct tree_visit *visit = context;
+	struct json json;
 
 	switch (event->kind) {
 	case TREE_ATTACHED:
-		visit->show_attached(event->session, visit->is_json);
+		show_attached(event->session, visit->is_json);
 		break;
 	case TREE_SKIPPED:
 		show_skipped(event, visit);
 		break;
-	case TREE_MISSED:
-		show_missed(event, visit);
+	case TREE_MISSED: /* for people only their number counts */
+		if (!visit->is_json)
+			break;
+		json = json_event(stdout, "missed");
+		json_signed(&json, "pid", event->pid);
+		json_object_end(&json);
 		break;
 	case TREE_LEFT:
 		show_left(event, visit);
@@ -125,49 +108,31 @@ static void on_event(const struct tree_event *event, void *context)
 	}
 }
 
-static void show_end(struct tree *tree, const struct tree_visit *visit)
-{
-	struct tree_counts counts = tree_count(tree);
-
-	if (visit->is_json)
-		show_counts_json("tree_end", &counts, tree_source(tree));
-	else
-		print(stdout,
-		      "%zu process%s %s attached, of which %zu ended; %zu %s skipped, %zu ended before limpet was in\n",
-		      counts.attached, counts.attached == 1 ? "" : "es", was_were(counts.attached),
-		      counts.ended, counts.skipped, was_were(counts.skipped), counts.missed);
-}
-
-/* Each attached process needs five descriptors. */
-static void allow_many_files(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit))
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 int tree_visit(pid_t root, const struct tree_visit *visit, struct err *err)
 {
 	struct tree_options options = { visit->session, on_event, (void *)(uintptr_t)visit };
+	struct tree_counts counts;
 	struct tree *tree;
 	enum ending ending;
-	size_t failed_tools;
 	int r;
 
-	allow_many_files();
+	descriptors_raise_limit(); /* each attached process needs five */
 	r = tree_open(&tree, root, &options, err);
 	if (r)
 		return r;
 	ending = ending_wait(visit->signals, tree_end_fd(tree), visit->duration_ns);
 	r = tree_leave(tree, visit->unload, ending_name(ending), err);
-	show_end(tree, visit);
-	failed_tools = tree_count(tree).failed_tools;
-	if (!r && failed_tools)
-		r = err_set(err, -ENOEXEC, "tools did not load %zu time%s", failed_tools,
-			    plural(failed_tools));
+	counts = tree_count(tree);
+	if (visit->is_json)
+		show_counts_json("tree_end", &counts, tree_source(tree));
+	else
+		print(stdout,
+		      "%zu process%s %s attached, of which %zu ended; %zu %s skipped, %zu ended before limpet had attached\n",
+		      counts.attached, counts.attached == 1 ? "" : "es", was_were(counts.attached),
+		      counts.ended, counts.skipped, was_were(counts.skipped), counts.missed);
+	if (!r && counts.failed_tools)
+		r = err_set(err, -ENOEXEC, "tools did not load %zu time%s", counts.failed_tools,
+			    plural(counts.failed_tools));
 	tree_close(tree);
 	return r;
 }

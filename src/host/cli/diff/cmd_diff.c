@@ -4,68 +4,50 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/cli/command.h"
-#include "host/cli/diff/diff_report.h"
-#include "host/cli/progress.h"
-#include "host/cli/report.h"
-#include "host/cli/view.h"
+#include "host/cli/common/command.h"
+#include "host/cli/common/progress.h"
+#include "host/cli/common/selection.h"
+#include "host/cli/diff/tables.h"
 #include "host/core/cleanup.h"
 #include "host/core/output/output_file.h"
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/diff.h"
 
+typedef int picture_writer(const struct comparison *comparison, FILE *out);
+
 struct diff_values {
 	bool is_json, wants_threads;
 	const char *by, *view, *output;
 	uint64_t limit, records_max;
 	struct shown_values shown;
+
+	unsigned kinds;        /* of the view; 0: the usual ones */
+	picture_writer *write; /* the flame graph; NULL: none */
+	struct compared_side sides[SIDES];
+	struct comparison comparison;
+	bool is_compared;
 };
 
 #define FIELD(member) offsetof(struct diff_values, member)
 
 static const struct option_desc diff_options[] = {
 	{ 'o', "output", "OUT", "also write a red and blue flame graph: OUT.html or OUT.svg",
-	  OPTION_TEXT, FIELD(output) },
+	  FIELD(output), OPTION_TEXT },
 	{ 0, "by", "WHAT", "show and sort by the change of self or total (default: self)",
-	  OPTION_TEXT, FIELD(by) },
+	  FIELD(by), OPTION_TEXT },
 	{ 0, "view", "VIEW",
 	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
-	  OPTION_TEXT, FIELD(view) },
+	  FIELD(view), OPTION_TEXT },
 	ONLY_OPTION(FIELD(shown)),
-	{ 0, "threads", NULL, "also show threads, by their names", OPTION_FLAG,
-	  FIELD(wants_threads) },
-	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
-	  FIELD(limit) },
+	{ 0, "threads", NULL, "also show threads, by their names", FIELD(wants_threads) },
+	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", FIELD(limit),
+	  OPTION_NUMBER },
 	{ 0, "max-records", "N", "read up to N records of each (default: what its size can hold)",
-	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	  FIELD(records_max), OPTION_NUMBER },
+	{ 'j', "json", NULL, "print one JSON object per line", FIELD(is_json) },
 	{ 0 },
 };
-
-typedef int picture_writer(const struct comparison *comparison, FILE *out);
-
-struct diff {
-	struct compared_side sides[SIDES];
-	struct comparison comparison;
-	bool is_compared;
-	unsigned kinds;        /* 0: the usual ones */
-	picture_writer *write; /* the flame graph; NULL: none */
-};
-
-static void diff_done_at_scope_end(struct diff *diff)
-{
-	comparison_done(&diff->comparison);
-	for (unsigned i = 0; i < SIDES; i++)
-		model_free(diff->sides[i].model);
-}
-
-static int diff_refuse(struct err *err, const char *option, const char *value, const char *fix)
-{
-	err_set(err, -EINVAL, "%s cannot be '%s'", option, value);
-	err_fix(err, "%s", fix);
-	return err_exit(err, EXIT_USAGE);
-}
 
 static picture_writer *writer_for(const char *path)
 {
@@ -79,29 +61,6 @@ static picture_writer *writer_for(const char *path)
 		if (strcmp(writers[i].format, exporter->name) == 0)
 			return writers[i].write;
 	return NULL;
-}
-
-/* Before any file is read. */
-static int check_values(struct diff *self, const struct diff_values *values, struct err *err)
-{
-	if (strcmp(values->by, "self") && strcmp(values->by, "total"))
-		return diff_refuse(err, "--by", values->by, "--by self or --by total");
-	if (values->output && !(self->write = writer_for(values->output)))
-		return diff_refuse(err, "-o", values->output, "-o OUT.html or -o OUT.svg");
-	return view_find(values->view, &self->kinds, err);
-}
-
-static int check_operands(int operands, char **argv, struct err *err)
-{
-	if (operands < 0)
-		return operands;
-	if (operands > SIDES)
-		return report_surplus(argv[SIDES], err);
-	if (operands == SIDES)
-		return 0;
-	err_set(err, -EINVAL, operands ? "no second recording given" : "no recordings given");
-	err_fix(err, "limpet diff BEFORE.limpet AFTER.limpet");
-	return err_exit(err, EXIT_USAGE);
 }
 
 static int open_side(struct compared_side *side, enum side number, const struct diff_values *values,
@@ -131,37 +90,10 @@ static int open_side(struct compared_side *side, enum side number, const struct 
 	return only_apply(side->model, side->path, &values->shown, err);
 }
 
-static int diff_compare(struct diff *self, struct err *err)
-{
-	unsigned kinds = self->kinds ? self->kinds
-				     : comparison_kinds(self->sides[SIDE_A].model,
-							self->sides[SIDE_B].model);
-
-	for (unsigned i = 0; i < SIDES; i++) {
-		int r = view_check(self->sides[i].model->samples, self->sides[i].path, kinds, err);
-
-		if (r)
-			return r;
-	}
-	if (comparison_make(&self->comparison, self->sides, kinds))
-		return err_set(err, -ENOMEM, "compare: no memory");
-	self->is_compared = true;
-	return 0;
-}
-
-static void diff_warn(const struct comparison *comparison)
-{
-	char warnings[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE];
-	size_t count = comparison_warnings(comparison, warnings);
-
-	for (size_t i = 0; i < count; i++)
-		print(stderr, "warning: %s\n", warnings[i]);
-}
-
-static int diff_draw(const struct diff *self, const struct diff_values *values, struct err *err)
+static int diff_draw(const struct diff_values *values, struct err *err)
 {
 	CLEANUP(output_discard) struct output_file file = { 0 };
-	struct json json = { .out = stdout };
+	struct json json;
 	int r = output_open(&file, values->output, err);
 
 	if (!r)
@@ -170,7 +102,7 @@ static int diff_draw(const struct diff *self, const struct diff_values *values, 
 					  err);
 	if (r)
 		return r;
-	r = self->write(&self->comparison, file.out);
+	r = values->write(&values->comparison, file.out);
 	r = r ? output_explain(r, values->output, err) : output_commit(&file, err);
 	if (r)
 		return r;
@@ -178,59 +110,80 @@ static int diff_draw(const struct diff *self, const struct diff_values *values, 
 		print(stdout, "\n%s: a flame graph of both\n", values->output);
 		return 0;
 	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "flame_graph");
+	json = json_event(stdout, "flame_graph");
 	json_text(&json, "output", values->output);
 	json_object_end(&json);
 	return 0;
 }
 
-static int diff_make(struct diff *self, char **paths, const struct diff_values *values,
-		     struct err *err)
+static int diff_compare(struct diff_values *self, struct err *err)
 {
-	const struct diff_style style = { .limit = values->limit,
-					  .is_by_total = !strcmp(values->by, "total"),
-					  .wants_threads = values->wants_threads };
-	int r = check_values(self, values, err);
+	unsigned kinds = self->kinds ? self->kinds
+				     : comparison_kinds(self->sides[SIDE_A].model,
+							self->sides[SIDE_B].model);
+	const struct diff_style style = { .limit = self->limit,
+					  .is_by_total = !strcmp(self->by, "total"),
+					  .wants_threads = self->wants_threads,
+					  .is_json = self->is_json };
+	char warnings[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE];
+	size_t count;
+	int r = 0;
 
+	for (unsigned i = 0; !r && i < SIDES; i++)
+		r = view_check(self->sides[i].model->samples, self->sides[i].path, kinds, err);
+	if (r)
+		return r;
+	if (comparison_make(&self->comparison, self->sides, kinds))
+		return err_set(err, -ENOMEM, "compare: no memory");
+	self->is_compared = true;
+	count = comparison_warnings(&self->comparison, warnings);
+	for (size_t i = 0; i < count; i++)
+		print(stderr, "warning: %s\n", warnings[i]);
+	return diff_print(&self->comparison, &style) ? err_set(err, -ENOMEM, "compare: no memory")
+						     : 0;
+}
+
+static int diff_run(const struct command_line *line, struct err *err)
+{
+	const struct operand_rule rule = { SIDES, SIDES,
+					   line->count ? "no second recording given"
+						       : "no recordings given",
+					   "limpet diff BEFORE.limpet AFTER.limpet" };
+	struct diff_values *self = line->values;
+	int r = command_check_count(line, &rule, err);
+
+	if (r)
+		return r;
+	if (strcmp(self->by, "self") && strcmp(self->by, "total"))
+		return err_usage(err, "--by self or --by total", "--by cannot be '%s'", self->by);
+	if (self->output && !(self->write = writer_for(self->output)))
+		return err_usage(err, "-o OUT.html or -o OUT.svg", "-o cannot be '%s'",
+				 self->output);
+	r = view_find(self->view, /* allows_calls */ false, &self->kinds, err);
 	for (unsigned i = 0; !r && i < SIDES; i++) {
-		self->sides[i].path = paths[i];
-		r = open_side(&self->sides[i], i, values, err);
+		self->sides[i].path = line->operands[i];
+		r = open_side(&self->sides[i], i, self, err);
 	}
 	if (!r)
 		r = diff_compare(self, err);
-	if (r)
-		return r;
-	diff_warn(&self->comparison);
-	if (values->is_json ? diff_print_json(&self->comparison, &style)
-			    : diff_print(&self->comparison, &style))
-		return err_set(err, -ENOMEM, "compare: no memory");
-	return self->write ? diff_draw(self, values, err) : 0;
+	return r || !self->write ? r : diff_draw(self, err);
 }
 
-static enum exit_code diff_finish(const struct diff *self, bool is_json, const struct err *err)
+static void diff_summarize(const void *values, struct json *json)
 {
-	struct json json = { .out = stdout };
+	const struct diff_values *self = values;
 
-	if (is_json) {
-		report_summary(&json, "diff", err);
-		if (self->is_compared)
-			diff_totals_json(&json, &self->comparison);
-		json_object_end(&json);
-	}
-	return report_end("diff", false, err);
+	if (self->is_compared)
+		diff_totals_json(json, &self->comparison);
 }
 
-static enum exit_code diff_run(char **argv)
+static void diff_done(void *values)
 {
-	CLEANUP(diff_done) struct diff self = { 0 };
-	struct diff_values values = { .by = "self", .limit = 20 };
-	struct err err = { 0 };
-	int operands = options_parse(diff_options, argv, &values, &err);
+	struct diff_values *self = values;
 
-	if (check_operands(operands, argv, &err) == 0)
-		diff_make(&self, argv, &values, &err);
-	return diff_finish(&self, values.is_json, &err);
+	comparison_done(&self->comparison);
+	for (unsigned i = 0; i < SIDES; i++)
+		model_free(self->sides[i].model);
 }
 
 const struct command command_diff = {
@@ -239,7 +192,11 @@ const struct command command_diff = {
 	.usage =
 		"A B [-o OUT.html] [--by self|total] [--view VIEW] [--only LANGUAGE] [--threads] [-n N] [--max-records N] [--json]",
 	.options = diff_options,
+	.values_size = sizeof(struct diff_values),
+	.defaults = &(const struct diff_values){ .by = "self", .limit = 20 },
 	.run = diff_run,
+	.summarize = diff_summarize,
+	.done = diff_done,
 	.notes =
 		"A is before, B is after. Shares are compared, so recordings may differ in length.\n"
 		"\nexamples:\n"

@@ -3,20 +3,18 @@
  * that give them.
  */
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include "host/attach/listener.h"
-#include "host/cli/command.h"
-#include "host/cli/doctor/features.h"
-#include "host/cli/doctor/members.h"
-#include "host/cli/doctor/sampling.h"
-#include "host/cli/doctor/setup.h"
-#include "host/cli/operand.h"
-#include "host/cli/report.h"
-#include "host/cli/show.h"
-#include "host/cli/version.h"
+#include "host/cli/common/operand.h"
+#include "host/cli/common/process_facts.h"
+#include "host/cli/doctor/doctor.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/process/procfs.h"
+#include "host/recorder/samples/sampling.h"
+
+#define REASONS_MAX 4096u
 
 struct doctor_values {
 	const char *pid;
@@ -26,8 +24,8 @@ struct doctor_values {
 static const struct option_desc doctor_options[] = {
 	OPERAND_OPTION(offsetof(struct doctor_values, pid)),
 	{ 0, "setup", NULL, "print the commands that give a group rights; nothing is done",
-	  OPTION_FLAG, offsetof(struct doctor_values, wants_setup) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG,
+	  offsetof(struct doctor_values, wants_setup) },
+	{ 'j', "json", NULL, "print one JSON object per line",
 	  offsetof(struct doctor_values, is_json) },
 	{ 0 },
 };
@@ -71,25 +69,7 @@ static void write_machine(struct json *json, const struct rights *rights)
 	json_signed(json, "memfd_noexec", rights->memfd_noexec);
 	json_text(json, "container", rights->container ? rights->container : "");
 	json_bool(json, "user_namespace", rights->is_user_namespace);
-}
-
-static void print_machine_json(const struct viewer *viewer)
-{
-	struct json json = { .out = stdout };
-
-	json_object(&json, NULL);
-	json_text(&json, "event", "machine");
-	write_machine(&json, &viewer->rights);
-	json_object_end(&json);
-}
-
-static void print_feature(const struct feature *feature, const struct finding *finding)
-{
-	print(stdout, "  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
-	      finding->level, feature->verbs);
-	if (finding->missing[0])
-		print(stdout, "%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
-		      finding->fix);
+	json_object_end(json);
 }
 
 static void write_feature(struct json *json, const struct feature *feature,
@@ -101,106 +81,172 @@ static void write_feature(struct json *json, const struct feature *feature,
 	json_text(json, "rung", finding->level); /* its name in 0.1.0 */
 	json_text(json, "missing", finding->missing);
 	json_text(json, "fix", finding->fix);
+	json_object_end(json);
 }
 
-static void print_feature_json(const struct feature *feature, const struct finding *finding)
+static void show_feature(const struct feature *feature, const struct finding *finding, bool is_json)
 {
-	struct json json = { .out = stdout };
+	struct json json;
 
-	json_object(&json, NULL);
-	json_text(&json, "event", "feature");
-	write_feature(&json, feature, finding);
-	json_object_end(&json);
+	if (is_json) {
+		json = json_event(stdout, "feature");
+		write_feature(&json, feature, finding);
+		return;
+	}
+	print(stdout, "  %-6s  %-12s %s  [%s]\n", grade_names[finding->grade], feature->name,
+	      finding->level, feature->verbs);
+	if (finding->missing[0])
+		print(stdout, "%10smissing: %s\n%10sfix:     %s\n", "", finding->missing, "",
+		      finding->fix);
+}
+
+/* The sampler that a process gets, found by opening samplers and closing them at once: nothing is
+ * stopped, nothing stays. */
+struct trial {
+	const char *grade, *sampler, *summary;
+	char reasons[REASONS_MAX]; /* why no better one */
+	struct err err;
+};
+
+static void trial_run(pid_t pid, struct trial *ret)
+{
+	const struct sampler_options options = {
+		.pid = pid, .hz = SAMPLING_HZ, .on_cpu = true, .kernel_frames = true
+	};
+	struct sampler_refusals refusals = { 0 };
+	struct sampler *sampler = NULL;
+
+	*ret = (struct trial){ .grade = "no", .sampler = "", .summary = ret->err.what };
+	if (!sampler_choose(&sampler, &options, /* name */ NULL, &refusals, &ret->err)) {
+		ret->sampler = sampler->kind->name;
+		ret->summary = sampler->kind->summary;
+	}
+	sampler_explain(&refusals, sampler, ret->reasons, sizeof(ret->reasons));
+	if (sampler)
+		ret->grade = sampler->kind == samplers[0] && !ret->reasons[0] ? "yes" : "partly";
+	sampler_close(sampler);
+}
+
+static void write_trial(struct json *json, const struct trial *trial)
+{
+	json_text(json, "works", trial->grade);
+	json_text(json, "sampler", trial->sampler);
+	json_text(json, "summary", trial->summary);
+	json_text(json, "no_better_sampler", trial->reasons);
+	json_object_end(json);
+}
+
+/* pid 0: of limpet itself, a line of the table of features. */
+static void show_sampling(pid_t pid, bool is_json)
+{
+	struct trial trial;
+	const char *sampler;
+	struct json json;
+
+	trial_run(pid ? pid : getpid(), &trial);
+	if (is_json) {
+		json = json_event(stdout, "sampling");
+		if (pid)
+			json_signed(&json, "pid", pid);
+		write_trial(&json, &trial);
+		return;
+	}
+	sampler = trial.sampler[0] ? trial.sampler : "nothing";
+	if (pid)
+		print(stdout, "\nsampling %d: %s: %s\n", pid, sampler, trial.summary);
+	else
+		print(stdout, "  %-6s  %-12s %s: %s  [record, dump]\n", trial.grade, "sampling",
+		      sampler, trial.summary);
+	print_prefixed(stdout, pid ? "note: " : "          note: ", trial.reasons);
 }
 
 static void examine_machine(const struct viewer *viewer, bool is_json)
 {
-	if (is_json)
-		print_machine_json(viewer);
-	else
+	struct json json;
+
+	if (is_json) {
+		json = json_event(stdout, "machine");
+		write_machine(&json, &viewer->rights);
+	} else {
 		print_machine(viewer);
+	}
 	for (const struct feature *feature = features; feature->name; feature++) {
 		struct finding finding = feature->examine(&viewer->rights);
 
-		if (is_json)
-			print_feature_json(feature, &finding);
-		else
-			print_feature(feature, &finding);
+		show_feature(feature, &finding, is_json);
 	}
-	doctor_sampling_machine(is_json);
+	show_sampling(0, is_json);
 }
 
 void doctor_write_members(struct json *json, pid_t pid)
 {
 	CLEANUP(viewer_done) struct viewer viewer = { 0 };
+	struct trial trial;
 
 	viewer_init(&viewer);
 	json_object(json, "machine");
 	write_machine(json, &viewer.rights);
-	json_object_end(json);
 	json_list(json, "features");
 	for (const struct feature *feature = features; feature->name; feature++) {
 		struct finding finding = feature->examine(&viewer.rights);
 
 		json_object(json, NULL);
 		write_feature(json, feature, &finding);
-		json_object_end(json);
 	}
 	json_list_end(json);
-	doctor_sampling_write(json, pid);
+	trial_run(pid ? pid : getpid(), &trial);
+	json_object(json, "sampling");
+	write_trial(json, &trial);
 }
 
 static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
-	struct json json = { .out = stdout };
 	int r = process_look(viewer, pid, &process, err);
 
 	if (r < 0)
 		return r;
 	if (is_json) {
-		show_process_json(&json, &process);
-		json_object_end(&json);
+		show_process_json(&process);
 	} else {
 		putchar('\n');
-		show_process_facts(&process, stdout);
+		show_process_facts(&process);
 	}
-	r = show_threads(&process, is_json, stdout, err);
+	r = show_threads(&process, is_json, err);
 	if (r < 0)
 		return r;
-	doctor_sampling_process(pid, is_json);
+	show_sampling(pid, is_json);
 	r = listener_judge(&process, err);
 	if (!is_json && r == 0)
-		print(stdout, "\nok: limpet attach %d should work\n", (int)pid);
+		print(stdout, "\nok: limpet attach %d should work\n", pid);
 	else if (!is_json)
 		putchar('\n');
 	return r;
 }
 
-static enum exit_code doctor_run(char **argv)
+static int doctor_run(const struct command_line *line, struct err *err)
 {
 	CLEANUP(viewer_done) struct viewer viewer = { 0 };
-	struct doctor_values values = { 0 };
-	struct err err = { 0 };
+	const struct doctor_values *values = line->values;
+	bool has_operand = line->count || values->pid;
 	pid_t pid = 0;
-	int operands = options_parse(doctor_options, argv, &values, &err);
+	int r = 0;
 
-	if ((operands > 0 || values.pid) && values.wants_setup)
-		operands = report_surplus(values.pid ? values.pid : argv[0], &err);
-	if (operands > 0 || (operands == 0 && values.pid))
-		operands = operand_process(values.pid, argv, operands, &pid, &err);
-	if (operands >= 0 && !values.wants_setup)
-		operands = proc_check(&err);
-	if (operands >= 0 && values.wants_setup) {
-		doctor_setup(values.is_json);
-	} else if (operands >= 0) {
-		viewer_init(&viewer);
-		examine_machine(&viewer, values.is_json);
+	if (has_operand && values->wants_setup)
+		return command_surplus(values->pid ? values->pid : line->operands[0], err);
+	if (values->wants_setup) {
+		doctor_setup(values->is_json);
+		return 0;
 	}
-	/* The verdict is in err. */
-	if (operands >= 0 && pid)
-		(void)!examine_process(&viewer, pid, values.is_json, &err);
-	return report_end("doctor", values.is_json, &err);
+	if (has_operand)
+		r = operand_process(line, values->pid, &pid, err);
+	if (!r)
+		r = proc_check(err);
+	if (r)
+		return r;
+	viewer_init(&viewer);
+	examine_machine(&viewer, values->is_json);
+	return pid ? examine_process(&viewer, pid, values->is_json, err) : 0;
 }
 
 const struct command command_doctor = {
@@ -208,6 +254,7 @@ const struct command command_doctor = {
 	.summary = "check what is allowed here, what is missing, and how to get it",
 	.usage = "[PID] [--setup] [--json]",
 	.options = doctor_options,
+	.values_size = sizeof(struct doctor_values),
 	.run = doctor_run,
 	.notes =
 		"With PID it also looks at that process, and says how it would be sampled; the exit code is\n"

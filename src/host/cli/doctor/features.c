@@ -2,7 +2,7 @@
  * Examines the rights and features of this machine.  Tries a ptrace on a child of its own; touches
  * nothing else.
  */
-#include "host/cli/doctor/features.h"
+#include "host/cli/doctor/doctor.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -20,13 +20,22 @@ static struct finding finding_full(const char *level)
 	return (struct finding){ FEATURE_FULL, level, "", "" };
 }
 
-static struct finding examine_looking(const struct rights *rights)
+static struct finding finding_part(const char *level, const char *missing, const char *fix)
+{
+	return (struct finding){ FEATURE_PART, level, missing, fix };
+}
+
+static struct finding finding_none(const char *missing, const char *fix)
+{
+	return (struct finding){ FEATURE_NONE, "nothing", missing, fix };
+}
+
+static struct finding examine_processes(const struct rights *rights)
 {
 	(void)rights;
 	if (access("/proc/1/status", R_OK) == 0)
 		return finding_full("every process");
-	return (struct finding){ FEATURE_PART, "own processes", "/proc is mounted with hidepid",
-				 "sudo limpet ps" };
+	return finding_part("own processes", "/proc is mounted with hidepid", "sudo limpet ps");
 }
 
 /* 0, or -errno: whether this process may trace a child at all.  A container's seccomp filter can
@@ -64,40 +73,27 @@ static bool has_pidfd_getfd(void)
 	return copy >= 0;
 }
 
-static struct finding attach_by_yama(int scope)
-{
-	if (scope <= 0)
-		return (struct finding){ FEATURE_PART, "own processes",
-					 "CAP_SYS_PTRACE for others'", FIX_PTRACE };
-	if (scope == 1)
-		return (struct finding){
-			FEATURE_PART, "own children", "kernel.yama.ptrace_scope is 1",
-			"sudo sysctl kernel.yama.ptrace_scope=0, or sudo limpet ..."
-		};
-	return (struct finding){ FEATURE_NONE, "nothing", "kernel.yama.ptrace_scope is 2",
-				 FIX_PTRACE };
-}
-
 static struct finding examine_attach(const struct rights *rights)
 {
 	if (rights->yama_scope == 3)
-		return (struct finding){ FEATURE_NONE, "nothing", "kernel.yama.ptrace_scope is 3",
-					 "set it to 0 or 1 in /etc/sysctl.d and reboot" };
+		return finding_none("kernel.yama.ptrace_scope is 3",
+				    "set it to 0 or 1 in /etc/sysctl.d and reboot");
 	if (try_ptrace() < 0)
-		return (struct finding){
-			FEATURE_NONE, "nothing", "the system call ptrace (seccomp)",
-			"docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined ..."
-		};
+		return finding_none(
+			"the system call ptrace (seccomp)",
+			"docker run --cap-add SYS_PTRACE --security-opt seccomp=unconfined ...");
 	if (!has_pidfd_getfd())
-		return (struct finding){
-			FEATURE_NONE, "nothing", "the system call pidfd_getfd",
-			"Linux 5.10 or newer, and a seccomp profile that knows it"
-		};
+		return finding_none("the system call pidfd_getfd",
+				    "Linux 5.10 or newer, and a seccomp profile that knows it");
+	if (!rights_have(rights, CAPABILITY_SYS_PTRACE) && rights->yama_scope <= 0)
+		return finding_part("own processes", "CAP_SYS_PTRACE for others'", FIX_PTRACE);
+	if (!rights_have(rights, CAPABILITY_SYS_PTRACE) && rights->yama_scope == 1)
+		return finding_part("own children", "kernel.yama.ptrace_scope is 1",
+				    "sudo sysctl kernel.yama.ptrace_scope=0, or sudo limpet ...");
 	if (!rights_have(rights, CAPABILITY_SYS_PTRACE))
-		return attach_by_yama(rights->yama_scope);
+		return finding_none("kernel.yama.ptrace_scope is 2", FIX_PTRACE);
 	if (!rights_have(rights, CAPABILITY_DAC_OVERRIDE))
-		return (struct finding){ FEATURE_PART, "own processes",
-					 "CAP_DAC_OVERRIDE for others'", FIX_PTRACE };
+		return finding_part("own processes", "CAP_DAC_OVERRIDE for others'", FIX_PTRACE);
 	return finding_full(rights->is_user_namespace ? "any process of this user namespace"
 						      : "any process");
 }
@@ -116,21 +112,20 @@ static struct finding examine_pause(const struct rights *rights)
 	if (rights_have(rights, CAPABILITY_SYS_NICE) || limit.rlim_cur > 0)
 		return finding_full(
 			"real-time priority while a thread is stopped: the pause is short");
-	return (struct finding){ FEATURE_PART, "normal priority: longer pauses on a busy machine",
-				 "CAP_SYS_NICE", FIX_PTRACE };
+	return finding_part("normal priority: longer pauses on a busy machine", "CAP_SYS_NICE",
+			    FIX_PTRACE);
 }
 
 static struct finding examine_sandboxes(const struct rights *rights)
 {
 	if (rights_have(rights, CAPABILITY_SYS_ADMIN))
 		return finding_full("filters of the target are read first, and respected");
-	return (struct finding){ FEATURE_PART,
-				 "only with the same filters as limpet, or with --force",
-				 "CAP_SYS_ADMIN to read seccomp filters", "sudo limpet ..." };
+	return finding_part("only with the same filters as limpet, or with --force",
+			    "CAP_SYS_ADMIN to read seccomp filters", "sudo limpet ...");
 }
 
 const struct feature features[] = {
-	{ "processes", "ps, doctor, status", examine_looking },
+	{ "processes", "ps, doctor, status", examine_processes },
 	{ "attach", "attach, detach", examine_attach },
 	{ "tools", "attach --tool", examine_tools },
 	{ "real-time", "attach", examine_pause },

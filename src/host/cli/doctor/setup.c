@@ -1,15 +1,13 @@
 /*
  * Prints the commands that give a group a copy of limpet with capabilities, and their meaning.
  */
-#include "host/cli/doctor/setup.h"
+#include "host/cli/doctor/doctor.h"
 
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
 #include "host/core/users.h"
-#include "host/process/rights/rights.h"
 
 #include <limits.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -53,35 +51,23 @@ static bool is_plain(const char *word)
 					   "0123456789_./+-")];
 }
 
-static void find_program(char *ret, size_t room)
-{
-	ssize_t size = readlink("/proc/self/exe", ret, room - 1);
-
-	ret[size > 0 ? size : 0] = '\0';
-	if (!is_plain(ret))
-		snprintf(ret, room, "\"$(command -v limpet)\"");
-}
-
-/* Root needs no setup: for root, and for names that need quoting, writes "USER". */
-static void find_user(uid_t uid, char *ret, size_t room)
-{
-	struct users users;
-
-	users_init(&users);
-	users_name(&users, uid, ret, room);
-	users_done(&users);
-	if (!uid || !is_plain(ret))
-		snprintf(ret, room, "USER");
-}
-
 static void doctor_setup_prepare(struct setup *ret)
 {
 	char program[PATH_MAX], user[64];
+	ssize_t size = readlink("/proc/self/exe", program, sizeof(program) - 1);
+	struct users users;
 
 	rights_read(&ret->rights);
 	ret->attach = attaches[ret->rights.yama_scope > 0 ? MIN(ret->rights.yama_scope, 3) : 0];
-	find_program(program, sizeof(program));
-	find_user(ret->rights.uid, user, sizeof(user));
+	program[size > 0 ? size : 0] = '\0';
+	if (!is_plain(program))
+		snprintf(program, sizeof(program), "\"$(command -v limpet)\"");
+	/* Root needs no setup: for root, and for names that need quoting, writes "USER". */
+	users_init(&users);
+	users_name(&users, ret->rights.uid, user, sizeof(user));
+	users_done(&users);
+	if (!ret->rights.uid || !is_plain(user))
+		snprintf(user, sizeof(user), "USER");
 	snprintf(ret->commands[0], sizeof(ret->commands[0]), "sudo groupadd --system limpet");
 	snprintf(ret->commands[1], sizeof(ret->commands[1]),
 		 "sudo install -o root -g limpet -m 0750 %s " COPY, program);
@@ -106,29 +92,19 @@ static void print_text(const struct setup *self)
 	print(stdout, "\nNothing of this was done.\n");
 }
 
-static void put_list(struct json *json, const char *key, const char *const *items, size_t count)
-{
-	json_list(json, key);
-	for (size_t i = 0; i < count; i++)
-		json_text(json, NULL, items[i]);
-	json_list_end(json);
-}
-
 static void print_json(const struct setup *self)
 {
 	const char *works[ARRAY_SIZE(always) + 1], *commands[COMMANDS];
-	struct json json = { .out = stdout };
+	struct json json = json_event(stdout, "setup");
 
 	memcpy(works, always, sizeof(always));
 	works[ARRAY_SIZE(always)] = self->attach;
 	for (size_t i = 0; i < COMMANDS; i++)
 		commands[i] = self->commands[i];
-	json_object(&json, NULL);
-	json_text(&json, "event", "setup");
-	put_list(&json, "works_without", works, ARRAY_SIZE(works));
-	put_list(&json, "commands", commands, COMMANDS);
+	json_text_list(&json, "works_without", works, ARRAY_SIZE(works));
+	json_text_list(&json, "commands", commands, COMMANDS);
 	json_text(&json, "warning", WARNING);
-	put_list(&json, "removal", removal, ARRAY_SIZE(removal));
+	json_text_list(&json, "removal", removal, ARRAY_SIZE(removal));
 	json_object_end(&json);
 }
 
@@ -137,8 +113,5 @@ void doctor_setup(bool is_json)
 	struct setup setup;
 
 	doctor_setup_prepare(&setup);
-	if (is_json)
-		print_json(&setup);
-	else
-		print_text(&setup);
+	(is_json ? print_json : print_text)(&setup);
 }

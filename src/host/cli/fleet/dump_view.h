@@ -35,9 +35,6 @@ const char *class_wait(const struct class_tree *tree, const struct class_node *n
 /* " (file.c:31)", " (train.py)"; "" if unknown. */
 #define CALL_PLACE_MAX 160u
 const char *call_place(const struct call_paths *paths, uint32_t path, char ret[CALL_PLACE_MAX]);
-/* "8 ranks on 4 nodes". */
-const char *fleet_describe(const struct fleet *fleet, char ret[CLASS_LABEL_MAX]);
-
 /* Ranks of one class, or of one halt, that are on one node. */
 struct node_part {
 	const char *node;

@@ -1,19 +1,15 @@
 /*
- * Queries a fleet, and reports which of its ranks did not answer.
+ * Sends a request to a fleet, and shows its nodes and ranks: which of them did not answer.
  */
 #include "host/cli/fleet/fleet.h"
 
-#include "host/cli/report.h"
-#include "host/cli/version.h"
 #include "host/core/cleanup.h"
 #include "host/core/self/interrupt.h"
-#include "host/core/text/json.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/core/threads/thread_state.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -21,17 +17,6 @@
 #define RANKS_SHOWN          160u
 #define RECORDINGS_HEARD_MAX ((uint64_t)4 << 30)
 #define TOP_HEARD_MAX        ((uint64_t)64 << 30) /* 30 days of 24 KiB a second */
-
-static int unnumbered_refuse(const struct fleet *fleet, const char *ranks, struct err *err)
-{
-	err_set(err, -EINVAL, "--ranks %s: %zu process%s found, and none has a rank number", ranks,
-		fleet->rank_count, fleet->rank_count == 1 ? " was" : "es were");
-	err_why(err,
-		"no launcher and no variable numbers them, so limpet cannot tell which ones are "
-		"meant; none was touched");
-	err_fix(err, "leave --ranks out, or name their variable: --rank-variable NAME");
-	return err_exit(err, EXIT_USAGE);
-}
 
 /* --ranks must not select by numbers that limpet assigned in the order of processes. */
 static int numbers_check(const struct fleet *fleet, const char *ranks, struct err *err)
@@ -45,12 +30,20 @@ static int numbers_check(const struct fleet *fleet, const char *ranks, struct er
 			return 0;
 		unnumbered += rank->node != NODE_NONE;
 	}
-	return unnumbered ? unnumbered_refuse(fleet, ranks, err) : 0;
+	if (!unnumbered)
+		return 0;
+	err_usage(err, "leave --ranks out, or name their variable: --rank-variable NAME",
+		  "--ranks %s: %zu process%s found, and none has a rank number", ranks,
+		  fleet->rank_count, fleet->rank_count == 1 ? " was" : "es were");
+	return err_why(
+		err,
+		"no launcher and no variable numbers them, so limpet cannot tell which ones are "
+		"meant; none was touched");
 }
 
-int fleet_ask(const struct fleet_values *values, const struct node_request *request,
-	      uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
-	      struct err *err)
+int fleet_query(const struct fleet_values *values, const struct node_request *request,
+		uint64_t time_ns, const struct fleet_job_listener *listener, struct fleet *fleet,
+		struct err *err)
 {
 	CLEANUP(plan_done) struct fleet_plan plan = { 0 };
 	CLEANUP(close) int signals = -1;
@@ -104,25 +97,13 @@ static int compare_failures(const void *a, const void *b)
 	return r ? r : (left->number > right->number) - (left->number < right->number);
 }
 
-static void group_tell(const struct fleet_rank *const *ranks, size_t count)
-{
-	CLEANUP(rank_set_done) struct rank_set group = { 0 };
-	char text[RANKS_SHOWN];
-
-	for (size_t i = 0; i < count; i++)
-		if (rank_set_add(&group, ranks[i]->number))
-			break;
-	print(stderr, "%s: %" PRIu64 ":[%s] %s\n", rank_state_name(ranks[0]->state),
-	      rank_set_size(&group), rank_set_describe(&group, text, sizeof(text)),
-	      ranks[0]->reason);
-}
-
-/* Groups failed ranks by reason: a job may have a quarter of a million of them. */
-static void ranks_tell(const struct fleet *fleet)
+/* Failed ranks by reason: a job may have a quarter of a million of them. */
+static void print_failed_ranks(const struct fleet *fleet)
 {
 	CLEANUP(free)
 	const struct fleet_rank **failed =
 		calloc(fleet->rank_count + 1, sizeof(struct fleet_rank *));
+	char text[RANKS_SHOWN];
 	size_t count = 0;
 
 	for (size_t i = 0; failed && i < fleet->rank_count; i++)
@@ -131,16 +112,20 @@ static void ranks_tell(const struct fleet *fleet)
 	if (count)
 		qsort(failed, count, sizeof(struct fleet_rank *), compare_failures);
 	for (size_t i = 0, end; i < count; i = end) {
-		for (end = i + 1; end < count && !compare_reasons(failed[i], failed[end]); end++)
-			;
-		group_tell(failed + i, end - i);
+		CLEANUP(rank_set_done) struct rank_set group = { 0 };
+
+		for (end = i; end < count && !compare_reasons(failed[i], failed[end]); end++)
+			(void)!rank_set_add(&group, failed[end]->number); /* else it is missing */
+		print(stderr, "%s: %lu:[%s] %s\n", rank_state_name(failed[i]->state),
+		      rank_set_size(&group), rank_set_describe(&group, text, sizeof(text)),
+		      failed[i]->reason);
 	}
 }
 
-void fleet_tell_failures(const struct fleet *fleet)
+static void print_failures(const struct fleet *fleet)
 {
 	fflush(stdout);
-	ranks_tell(fleet);
+	print_failed_ranks(fleet);
 	for (size_t i = 0; i < fleet->node_count; i++) {
 		const struct fleet_node *node = &fleet->nodes[i];
 
@@ -149,76 +134,72 @@ void fleet_tell_failures(const struct fleet *fleet)
 		for (size_t k = 0; k < node->note_count; k++)
 			print(stderr, "note: %s: %s\n", node->name, node->notes[k]);
 		if (node->lost_lines)
-			print(stderr, "warning: %s: %" PRIu64 " line%s damaged on the way\n",
-			      node->name, node->lost_lines, plural(node->lost_lines));
+			print(stderr, "warning: %s: %lu line%s damaged on the way\n", node->name,
+			      node->lost_lines, plural(node->lost_lines));
 	}
 }
 
-static const char *phase_name(enum node_phase phase)
+static void write_node(const struct fleet_node *node)
 {
-	static const char *const names[] = { [NODE_SILENT] = "silent",
-					     [NODE_GREETED] = "speaks",
-					     [NODE_ENDED] = "done",
-					     [NODE_LOST] = "lost" };
+	static const char *const phases[] = { [NODE_SILENT] = "silent",
+					      [NODE_GREETED] = "speaks",
+					      [NODE_ENDED] = "done",
+					      [NODE_LOST] = "lost" };
+	struct json json = json_event(stdout, "node");
 
-	return names[phase];
-}
-
-static void node_write(struct json *json, const struct fleet_node *node)
-{
-	json_object(json, NULL);
-	json_text(json, "event", "node");
-	json_text(json, "node", node->name);
-	json_text(json, "state", phase_name(node->phase));
-	json_text(json, "trouble", node->trouble);
-	json_text(json, "limpet", node->version);
-	json_text(json, "machine", node->machine);
-	json_text(json, "kernel", node->kernel);
-	json_number(json, "processors", node->processors);
-	json_number(json, "ranks", node->rank_count);
-	json_bool(json, "clock_synchronized", node->is_synchronized);
-	json_number(json, "clock_error_ns", node->clock_error_ns);
-	json_number(json, "lost_lines", node->lost_lines);
-	json_list(json, "notes");
+	json_text(&json, "node", node->name);
+	json_text(&json, "state", phases[node->phase]);
+	json_text(&json, "trouble", node->trouble);
+	json_text(&json, "limpet", node->version);
+	json_text(&json, "machine", node->machine);
+	json_text(&json, "kernel", node->kernel);
+	json_number(&json, "processors", node->processors);
+	json_number(&json, "ranks", node->rank_count);
+	json_bool(&json, "clock_synchronized", node->is_synchronized);
+	json_number(&json, "clock_error_ns", node->clock_error_ns);
+	json_number(&json, "lost_lines", node->lost_lines);
+	json_list(&json, "notes");
 	for (size_t i = 0; i < node->note_count; i++)
-		json_text(json, NULL, node->notes[i]);
-	json_list_end(json);
-	json_object_end(json);
+		json_text(&json, NULL, node->notes[i]);
+	json_list_end(&json);
+	json_object_end(&json);
 }
 
-static void rank_write(struct json *json, const struct fleet *fleet, const struct fleet_rank *rank)
+static void write_rank(const struct fleet *fleet, const struct fleet_rank *rank)
 {
-	json_object(json, NULL);
-	json_text(json, "event", "rank");
-	json_number(json, "rank", rank->number);
-	json_bool(json, "numbered", rank->is_told);
-	json_text(json, "node", fleet_node_name(fleet, rank));
-	json_signed(json, "pid", rank->pid);
-	json_text(json, "state", rank_state_key(rank->state));
-	json_text(json, "reason", rank->reason);
-	json_text(json, "program", rank->program);
-	json_text(json, "command", rank->command);
-	json_text(json, "user", rank->user);
-	json_text(json, "through", rank->through);
-	json_text(json, "variable", rank->variable);
-	json_number(json, "size", rank->size);
-	json_number(json, "threads", rank->threads);
-	json_text(json, "process_state",
+	struct json json = json_event(stdout, "rank");
+
+	json_number(&json, "rank", rank->number);
+	json_bool(&json, "numbered", rank->is_told);
+	json_text(&json, "node", fleet_node_name(fleet, rank));
+	json_signed(&json, "pid", rank->pid);
+	json_text(&json, "state", rank_state_key(rank->state));
+	json_text(&json, "reason", rank->reason);
+	json_text(&json, "program", rank->program);
+	json_text(&json, "command", rank->command);
+	json_text(&json, "user", rank->user);
+	json_text(&json, "through", rank->through);
+	json_text(&json, "variable", rank->variable);
+	json_number(&json, "size", rank->size);
+	json_number(&json, "threads", rank->threads);
+	json_text(&json, "process_state",
 		  rank->process_state ? thread_state_name(rank->process_state) : "");
-	json_text(json, "sampler", rank->sampler);
-	json_text(json, "no_better_sampler", rank->sampler_reasons);
-	json_text(json, "no_attach", rank->refusal);
-	json_object_end(json);
+	json_text(&json, "sampler", rank->sampler);
+	json_text(&json, "no_better_sampler", rank->sampler_reasons);
+	json_text(&json, "no_attach", rank->refusal);
+	json_object_end(&json);
 }
 
-void fleet_write_json(const struct fleet *fleet)
+void fleet_show(const struct fleet *fleet, bool is_json)
 {
-	struct json json = { .out = stdout };
-
+	if (!is_json) {
+		print_failures(fleet);
+		return;
+	}
 	for (size_t i = 0; i < fleet->node_count; i++)
-		node_write(&json, &fleet->nodes[i]);
+		write_node(&fleet->nodes[i]);
 	for (size_t i = 0; i < fleet->rank_count; i++)
-		rank_write(&json, fleet, &fleet->ranks[i]);
+		write_rank(fleet, &fleet->ranks[i]);
 }
 
 int fleet_judge_live(const struct fleet *fleet, struct err *err)
@@ -230,9 +211,12 @@ int fleet_judge_live(const struct fleet *fleet, struct err *err)
 	return r;
 }
 
-int fleet_check_operands(int operands, char **argv, struct err *err)
+const char *fleet_describe(const struct fleet *fleet, char ret[FLEET_DESCRIBED_MAX])
 {
-	if (operands < 0)
-		return operands;
-	return operands ? report_surplus(argv[0], err) : 0;
+	snprintf(ret, FLEET_DESCRIBED_MAX, "%zu rank%s on %zu node%s", fleet->rank_count,
+		 plural(fleet->rank_count), fleet->node_count, plural(fleet->node_count));
+	return ret;
 }
+
+const struct operand_rule fleet_folder_operand = { 1, 1, "no folder of a recorded fleet is given",
+						   "the DIR of: limpet fleet record -o DIR" };

@@ -1,10 +1,8 @@
 /*
  * limpet fleet dump: where all ranks of a job are, merged: which of them wait for which.
  */
-#include "host/cli/command.h"
 #include "host/cli/fleet/dump_view.h"
 #include "host/cli/fleet/fleet.h"
-#include "host/cli/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/output/output_file.h"
 #include "host/core/text/nearest.h"
@@ -23,19 +21,18 @@ struct dump_values {
 
 static const struct option_desc dump_options[] = {
 	FLEET_OPTIONS(FIELD(fleet)),
-	{ 't', "times", "N", "dump N times and show what moved (default: 1)", OPTION_NUMBER,
-	  FIELD(times) },
+	{ 't', "times", "N", "dump N times and show what moved (default: 1)", FIELD(times),
+	  OPTION_NUMBER },
 	{ 'i', "interval", "TIME", "with --times: wait TIME between dumps (default: 1s)",
-	  OPTION_DURATION, FIELD(interval_ns) },
-	{ 'a', "all-threads", NULL, "show all threads, not only the main one", OPTION_FLAG,
-	  FIELD(all_threads) },
-	{ 0, "no-lines", NULL, "merge ranks by functions only: do not look for lines", OPTION_FLAG,
+	  FIELD(interval_ns), OPTION_DURATION },
+	{ 'a', "all-threads", NULL, "show all threads, not only the main one", FIELD(all_threads) },
+	{ 0, "no-lines", NULL, "merge ranks by functions only: do not look for lines",
 	  FIELD(no_lines) },
-	{ 0, "kernel", NULL, "show frames of the kernel", OPTION_FLAG, FIELD(kernel) },
-	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", OPTION_TEXT, FIELD(sampler) },
-	{ 'f', "form", "FORM", "write text, json, html or dot (default: text)", OPTION_TEXT,
-	  FIELD(format) },
-	{ 'o', "output", "FILE", "write to FILE (default: stdout)", OPTION_TEXT, FIELD(output) },
+	{ 0, "kernel", NULL, "show frames of the kernel", FIELD(kernel) },
+	{ 0, "sampler", "NAME", "use only this sampler: bpf or read", FIELD(sampler), OPTION_TEXT },
+	{ 'f', "form", "FORM", "write text, json, html or dot (default: text)", FIELD(format),
+	  OPTION_TEXT },
+	{ 'o', "output", "FILE", "write to FILE (default: stdout)", FIELD(output), OPTION_TEXT },
 	{ 0 },
 };
 
@@ -58,18 +55,10 @@ static const struct dump_form *form_find(const char *name, struct err *err)
 			return &forms[i];
 		nearest_offer(&nearest, forms[i].name);
 	}
-	err_set(err, -EINVAL, "unknown form '%s'", name);
-	err_fix(err, nearest.best ? "--form %s" : "--form text, json, html or dot", nearest.best);
-	err_exit(err, EXIT_USAGE);
+	err_usage(err, "--form text, json, html or dot", "unknown form '%s'", name);
+	if (nearest.best)
+		err_fix(err, "--form %s", nearest.best);
 	return NULL;
-}
-
-static int times_check(const struct dump_values *values, struct err *err)
-{
-	if (values->times && values->times <= DUMP_TIMES_MAX)
-		return 0;
-	err_set(err, -EINVAL, "--times is from 1 to %u", DUMP_TIMES_MAX);
-	return err_exit(err, EXIT_USAGE);
 }
 
 static int view_write(const struct dump_view *view, const struct dump_form *form, const char *path,
@@ -122,7 +111,7 @@ static int dump_show(const struct dump_values *values, const struct dump_form *f
 	if (!r)
 		r = view_make(&view, values, &motions, err);
 	if (!r && values->fleet.is_json)
-		fleet_write_json(fleet);
+		fleet_show(fleet, /* is_json */ true);
 	if (!r)
 		r = view_write(&view, form, values->output, err);
 	for (unsigned i = 0; i < CLASS_THREADS; i++)
@@ -137,7 +126,8 @@ static int on_message(void *context, uint32_t node, uint32_t kind, struct cursor
 	return fleet_dump_take(context, node, kind, cursor);
 }
 
-static int dump_ask(const struct dump_values *values, const struct dump_form *form, struct err *err)
+static int dump_query(const struct dump_values *values, const struct dump_form *form,
+		      struct err *err)
 {
 	CLEANUP(fleet_done) struct fleet fleet = { 0 };
 	CLEANUP(fleet_dump_done) struct fleet_dump dump = { 0 };
@@ -151,35 +141,27 @@ static int dump_ask(const struct dump_values *values, const struct dump_form *fo
 			  .no_lines = values->no_lines,
 			  .sampler = values->sampler ? values->sampler : "" },
 	};
-	int r = fleet_ask(&values->fleet, &request, (values->times - 1) * values->interval_ns,
-			  &listener, &fleet, err);
+	int r = fleet_query(&values->fleet, &request, (values->times - 1) * values->interval_ns,
+			    &listener, &fleet, err);
 
 	if (!r && fleet.rank_count)
 		r = dump_show(values, form, &fleet, &dump, err);
 	if (r)
 		return r;
 	if (!values->fleet.is_json)
-		fleet_tell_failures(&fleet);
+		fleet_show(&fleet, /* is_json */ false);
 	return fleet_judge_live(&fleet, err);
 }
 
-static enum exit_code dump_run(char **argv)
+static int dump_run(const struct command_line *line, struct err *err)
 {
-	struct dump_values values = { .fleet = FLEET_VALUES,
-				      .times = 1,
-				      .interval_ns = 1000000000u };
-	struct err err = { 0 };
-	int operands = options_parse(dump_options, argv, &values, &err);
-	const struct dump_form *form = NULL;
+	const struct dump_values *values = line->values;
+	const struct dump_form *form;
 
-	if (!fleet_check_operands(operands, argv, &err) && !times_check(&values, &err))
-		form = form_find(values.fleet.is_json ? "json"
-				 : values.format      ? values.format
-						      : "text",
-				 &err);
-	if (form)
-		(void)!dump_ask(&values, form, &err);
-	return report_end("fleet dump", values.fleet.is_json, &err);
+	if (!values->times || values->times > DUMP_TIMES_MAX)
+		return err_usage(err, NULL, "--times is from 1 to %u", DUMP_TIMES_MAX);
+	form = form_find(values->fleet.is_json ? "json" : values->format, err);
+	return form ? dump_query(values, form, err) : err->code;
 }
 
 const struct command command_fleet_dump = {
@@ -188,6 +170,12 @@ const struct command command_fleet_dump = {
 	.usage = FLEET_USAGE
 	" [--times N] [--all-threads] [-f text|json|html|dot] [-o FILE] [--json]",
 	.options = dump_options,
+	.values_size = sizeof(struct dump_values),
+	.defaults = &(const struct dump_values){ .fleet = FLEET_VALUES,
+						 .times = 1,
+						 .interval_ns = 1000000000u,
+						 .format = "text" },
+	.operands = &operands_none,
 	.run = dump_run,
 	.notes =
 		"Each line is a class of ranks: 7:[0-4,6-7] are the seven ranks that made these calls, at these\n"

@@ -1,23 +1,20 @@
 /*
- * limpet fleet export: a recorded fleet as files that other programs read.
+ * limpet fleet export: a recorded fleet as files that other programs read; for limpet ui, as one
+ * recording.
  */
 #include "host/fleet/export/fleet_export.h"
-#include "host/cli/command.h"
+#include "host/cli/common/progress.h"
+#include "host/cli/common/selection.h"
 #include "host/cli/fleet/fleet.h"
-#include "host/cli/progress.h"
-#include "host/cli/report.h"
-#include "host/cli/version.h"
-#include "host/cli/view.h"
 #include "host/core/cleanup.h"
-#include "host/core/text/json.h"
 #include "host/core/text/nearest.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/fleet/folder/fleet_folder.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <string.h>
+#include <sys/stat.h>
 
 struct export_values {
 	const char *format, *output, *view;
@@ -28,13 +25,13 @@ struct export_values {
 
 static const struct option_desc export_options[] = {
 	{ 'f', "format", "FORMAT", "write this format, see below (default: flamegraph)",
-	  OPTION_TEXT, FIELD(format) },
+	  FIELD(format), OPTION_TEXT },
 	{ 'o', "output", "OUT", "write to OUT, a file or a folder (default: beside DIR)",
-	  OPTION_TEXT, FIELD(output) },
+	  FIELD(output), OPTION_TEXT },
 	{ 0, "view", "VIEW",
 	  "use only these samples: on-cpu, off-cpu, runnable or wall (default: on-cpu)",
-	  OPTION_TEXT, FIELD(view) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	  FIELD(view), OPTION_TEXT },
+	{ 'j', "json", NULL, "print one JSON object per line", FIELD(is_json) },
 	{ 0 },
 };
 
@@ -51,12 +48,9 @@ static const struct fleet_format *format_choose(const char *name, struct err *er
 	if (format)
 		return format;
 	fleet_formats_each(format_offer, &nearest);
-	err_set(err, -EINVAL, "unknown format '%s'", name);
+	err_usage(err, "limpet fleet export --help lists all", "unknown format '%s'", name);
 	if (nearest.best)
 		err_fix(err, "-f %s", nearest.best);
-	else
-		err_fix(err, "limpet fleet export --help lists all");
-	err_exit(err, EXIT_USAGE);
 	return NULL;
 }
 
@@ -64,30 +58,27 @@ static const struct fleet_format *format_choose(const char *name, struct err *er
 static char *output_beside(const char *folder, const struct fleet_format *format)
 {
 	size_t length = strlen(folder);
-	char *name = NULL;
+	char *name;
 
 	while (length > 1 && folder[length - 1] == '/')
 		length--;
-	if (asprintf(&name, "%.*s%s%s", (int)length, folder, format->is_folder ? "-" : "",
-		     format->is_folder ? format->name : format->extension) < 0)
-		return NULL;
-	return name;
+	return asprintf(&name, "%.*s%s%s", (int)length, folder, format->is_folder ? "-" : "",
+			format->is_folder ? format->name : format->extension) < 0
+		       ? NULL
+		       : name;
 }
 
-static void export_tell(const struct fleet_export *done, const struct fleet_format *format,
-			bool is_json)
+static void print_exported(const struct fleet_export *done, const struct fleet_format *format)
 {
-	struct json json = { .out = stdout };
+	print(stdout, "%s: %lu rank%s, %lu sample%s, %lu call%s (%s)\n", done->output, done->ranks,
+	      plural(done->ranks), done->samples, plural(done->samples), done->calls,
+	      plural(done->calls), format->name);
+}
 
-	if (!is_json) {
-		print(stdout,
-		      "%s: %" PRIu64 " rank%s, %" PRIu64 " sample%s, %" PRIu64 " call%s (%s)\n",
-		      done->output, done->ranks, plural(done->ranks), done->samples,
-		      plural(done->samples), done->calls, plural(done->calls), format->name);
-		return;
-	}
-	json_object(&json, NULL);
-	json_text(&json, "event", "export");
+static void write_exported(const struct fleet_export *done, const struct fleet_format *format)
+{
+	struct json json = json_event(stdout, "export");
+
 	json_text(&json, "format", format->name);
 	json_text(&json, "output", done->output);
 	json_number(&json, "ranks", done->ranks);
@@ -99,31 +90,21 @@ static void export_tell(const struct fleet_export *done, const struct fleet_form
 	json_object_end(&json);
 }
 
-/* Recordings that could not be read are missing in the file, as are ranks without one. */
-static int lacks_judge(const struct fleet_export *done, struct err *err)
+static int export_run(const struct command_line *line, struct err *err)
 {
-	uint64_t lacks = fleet_export_lacks(done);
-
-	if (!lacks)
-		return 0;
-	err_set(err, -EIO, "%" PRIu64 " of %zu ranks %s missing or not complete in it", lacks,
-		done->fleet->rank_count, is_are(lacks));
-	err_why(err, "%s", done->trouble);
-	return err_exit(err, EXIT_PARTLY);
-}
-
-static int export_write(const char *folder, const struct export_values *values, struct err *err)
-{
-	const struct fleet_format *format =
-		format_choose(values->format ? values->format : "flamegraph", err);
+	const struct export_values *values = line->values;
+	const char *folder = line->operands[0];
+	const struct fleet_format *format = format_choose(values->format, err);
 	CLEANUP(fleet_done) struct fleet fleet = { 0 };
 	CLEANUP(progress_end) struct progress progress = { 0 };
 	CLEANUP(free) char *beside = NULL;
 	struct fleet_export export = { .folder = folder,
 				       .fleet = &fleet,
 				       .version = LIMPET_VERSION };
+	uint64_t lacks;
 	bool is_plain;
-	int r = format ? view_find(values->view, &export.view, err) : err->code;
+	int r = format ? view_find(values->view, /* allows_calls */ false, &export.view, err)
+		       : err->code;
 
 	if (!r)
 		r = fleet_folder_read(folder, &fleet, &is_plain, err);
@@ -138,19 +119,54 @@ static int export_write(const char *folder, const struct export_values *values, 
 	progress_end(&progress);
 	if (r)
 		return r;
-	export_tell(&export, format, values->is_json);
-	return lacks_judge(&export, err);
+	(values->is_json ? write_exported : print_exported)(&export, format);
+	/* Recordings that could not be read are missing in the file, as are ranks without one. */
+	lacks = fleet_export_lacks(&export);
+	if (!lacks)
+		return 0;
+	err_set(err, -EIO, "%lu of %zu ranks %s missing or not complete in it", lacks,
+		fleet.rank_count, is_are(lacks));
+	err_why(err, "%s", export.trouble);
+	return err_exit(err, EXIT_PARTLY);
 }
 
-static enum exit_code export_run(char **argv)
-{
-	struct export_values values = { 0 };
-	struct err err = { 0 };
-	int operands = options_parse(export_options, argv, &values, &err);
+/* Not a rank's: names of ranks have no dot at the beginning. */
+#define MERGED_NAME ".all-ranks.limpet"
 
-	if (!fleet_check_folder(operands, argv, &err))
-		(void)!export_write(argv[0], &values, &err);
-	return report_end("fleet export", values.is_json, &err);
+bool is_folder(const char *path)
+{
+	struct stat file;
+
+	return !stat(path, &file) && S_ISDIR(file.st_mode);
+}
+
+int fleet_merge_folder(const char *folder, char **ret, struct err *err)
+{
+	CLEANUP(fleet_done) struct fleet fleet = { 0 };
+	CLEANUP(progress_end) struct progress progress = { 0 };
+	CLEANUP(free) char *path = fleet_folder_path(folder, MERGED_NAME);
+	struct fleet_export merge = { .folder = folder,
+				      .fleet = &fleet,
+				      .version = LIMPET_VERSION };
+	uint64_t lacks;
+	bool is_plain;
+	int r = path ? fleet_folder_read(folder, &fleet, &is_plain, err)
+		     : err_set(err, -ENOMEM, "'%s': no memory", folder);
+
+	if (r)
+		return r;
+	progress_begin(&progress, "merging", folder);
+	r = fleet_export_merge(&merge, -1, path, err);
+	if (r == -ENODATA)
+		return err_exit(err, EXIT_NOTHING_CAPTURED);
+	if (r)
+		return r;
+	lacks = fleet_export_lacks(&merge);
+	if (lacks)
+		print(stderr, "warning: %lu of %zu ranks %s missing or not complete: %s\n", lacks,
+		      fleet.rank_count, is_are(lacks), merge.trouble);
+	*ret = TAKE(path);
+	return 0;
 }
 
 static void format_print(const struct fleet_format *format, void *context)
@@ -170,6 +186,9 @@ const struct command command_fleet_export = {
 	.summary = "write a recorded fleet as files for other programs",
 	.usage = "DIR [-f FORMAT] [-o OUT] [--view VIEW] [--json]",
 	.options = export_options,
+	.values_size = sizeof(struct export_values),
+	.defaults = &(const struct export_values){ .format = "flamegraph" },
+	.operands = &fleet_folder_operand,
 	.run = export_run,
 	.print_details = formats_print,
 	.notes =

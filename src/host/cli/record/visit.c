@@ -3,13 +3,11 @@
  */
 #include "host/cli/record/visit.h"
 
-#include "host/cli/record/messages.h"
 #include "host/core/clock.h"
+#include "host/core/text/json.h"
 #include "host/core/text/print.h"
-#include "host/core/text/text.h"
 #include "host/recording/facts.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 static void show_line(const struct visit *self, uint64_t count, const char *things, uint64_t lost,
@@ -17,28 +15,8 @@ static void show_line(const struct visit *self, uint64_t count, const char *thin
 {
 	uint64_t seconds = (now_ns() - self->job.begin_ns) / 1000000000u;
 
-	print(stderr,
-	      "\r%02" PRIu64 ":%02" PRIu64 "  %" PRIu64 " %s  %" PRIu64 " %s  %" PRIu64 " KiB ",
-	      seconds / 60, seconds % 60, count, things, lost, fate,
-	      recorder_file_bytes(self->recorder) / 1024);
-}
-
-static void show_progress(const struct visit *self)
-{
-	struct sampling_totals sampled;
-	struct tracing_totals totals;
-
-	if (!self->shows_progress)
-		return;
-	if (self->samples) {
-		sampling_totals(recorder_sampling(self->recorder), &sampled);
-		show_line(self, sampled.counts.samples, "samples", sampled.counts.lost, "lost");
-	}
-	if (self->traces) {
-		recorder_totals(self->recorder, &totals);
-		show_line(self, totals.collected.records, "records",
-			  drops_sum(totals.collected.drops), "dropped");
-	}
+	print(stderr, "\r%02lu:%02lu  %lu %s  %lu %s  %lu KiB ", seconds / 60, seconds % 60, count,
+	      things, lost, fate, recorder_file_bytes(self->recorder) / 1024);
 }
 
 static enum ending visit_wait(void *context, const struct job_wait *wait)
@@ -56,39 +34,34 @@ static int visit_ready(void *context, struct err *err)
 	return self->launched ? launch_let_go(&self->launched->launch, err) : 0;
 }
 
-/* Which of the counters are not counted, and why. */
-static void tell_uncounted(const struct visit *self)
-{
-	struct text rest = text_of(recorder_counter_reasons(self->recorder)), line;
-
-	if (self->counters.note[0])
-		print(stderr, "note: %s\n", self->counters.note);
-	while (text_take_line(&rest, &line))
-		print(stderr, "note: not counted: %.*s\n", (int)(line.end - line.at), line.at);
-}
-
 static void visit_begun(void *context)
 {
 	struct visit *self = context;
 
 	print_attached(self);
 	if (self->samples)
-		samples_explain(recorder_sampling(self->recorder), self->told);
-	tell_uncounted(self);
+		print_sampler_reasons(self);
+	if (self->counters.note[0])
+		print(stderr, "note: %s\n", self->counters.note);
+	print_prefixed(stderr, "note: not counted: ", recorder_counter_reasons(self->recorder));
 }
 
 static void visit_looked(void *context)
 {
 	struct visit *self = context;
+	struct sampling_totals sampled;
+	struct tracing_totals totals;
 
-	tell_program(self);
-	show_progress(self);
-}
-
-bool visit_has_family(const struct visit *self)
-{
-	return self->pid_count > 1 || self->values->samples.children ||
-	       self->values->samples.is_system_wide;
+	print_program(self);
+	if (self->shows_progress && self->samples) {
+		sampling_totals(recorder_sampling(self->recorder), &sampled);
+		show_line(self, sampled.counts.samples, "samples", sampled.counts.lost, "lost");
+	}
+	if (self->shows_progress && self->traces) {
+		recorder_totals(self->recorder, &totals);
+		show_line(self, totals.collected.records, "records",
+			  drops_sum(totals.collected.drops), "dropped");
+	}
 }
 
 /* A descendant's domains are its own. */
@@ -96,7 +69,12 @@ static void visit_joined(void *context, const struct tracing *tracing)
 {
 	struct visit *self = context;
 
-	tell_joined(self, tracing);
+	if (self->values->is_json && visit_has_family(self)) {
+		struct json json = json_event(stdout, "traced");
+
+		json_signed(&json, "pid", tracing_pid(tracing));
+		json_object_end(&json);
+	}
 	for (size_t i = 0; i < self->pid_count; i++)
 		if (self->pids[i] == tracing_pid(tracing))
 			warn_absent(self, tracing);
@@ -107,7 +85,7 @@ static void visit_skipped(void *context, pid_t pid, const struct err *err)
 	struct visit *self = context;
 
 	self->domains_seen = UINT32_MAX; /* its domains are not known */
-	tell_skipped(self, pid, err);
+	warn_skipped(self, pid, err);
 }
 
 static void visit_left(void *context, pid_t pid, const struct session_left *left,
@@ -115,7 +93,7 @@ static void visit_left(void *context, pid_t pid, const struct session_left *left
 {
 	(void)context;
 	if (err->code)
-		print(stderr, "warning: cannot leave %d: %s\n", pid, err->what);
+		print(stderr, "warning: cannot detach from %d: %s\n", pid, err->what);
 	for (size_t i = 0; i < left->count; i++)
 		print(stderr, "warning: stays: %s\n", left->items[i]);
 }
@@ -128,7 +106,6 @@ static void visit_ended(void *context, const struct tracing *tracing)
 	/* The domains of a program that was not followed are not known. */
 	self->domains_seen |= tracing_unfollowed(tracing) ? UINT32_MAX : ~tracing_absent(tracing);
 	warn_unfollowed(tracing);
-	warn_notes(tracing);
 }
 
 struct recorder_listener visit_listener(struct visit *self)

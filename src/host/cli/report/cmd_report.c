@@ -4,12 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "host/cli/command.h"
-#include "host/cli/progress.h"
-#include "host/cli/report.h"
-#include "host/cli/report/recording_report.h"
-#include "host/cli/report/samples.h"
-#include "host/cli/view.h"
+#include "host/cli/common/command.h"
+#include "host/cli/common/progress.h"
+#include "host/cli/common/selection.h"
+#include "host/cli/report/report.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/nearest.h"
 
@@ -19,6 +17,8 @@ struct report_values {
 	struct shown_values shown;
 	struct range_values range;
 	uint64_t limit, records_max;
+
+	struct recording_report report;
 };
 
 #define FIELD(member) offsetof(struct report_values, member)
@@ -26,19 +26,19 @@ struct report_values {
 static const struct option_desc report_options[] = {
 	{ 'u', "unit", "UNIT",
 	  "show times in sec, msec, usec or nsec (default: usec for calls, msec for samples)",
-	  OPTION_TEXT, FIELD(unit) },
-	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", OPTION_NUMBER,
-	  FIELD(limit) },
-	{ 't', "tree", NULL, "also show the call tree, from samples", OPTION_FLAG, FIELD(tree) },
+	  FIELD(unit), OPTION_TEXT },
+	{ 'n', "limit", "N", "show N rows of each table (default: 20; 0: all)", FIELD(limit),
+	  OPTION_NUMBER },
+	{ 't', "tree", NULL, "also show the call tree, from samples", FIELD(tree) },
 	{ 0, "view", "VIEW", "use only these samples: on-cpu, off-cpu, runnable or wall",
-	  OPTION_TEXT, FIELD(view) },
+	  FIELD(view), OPTION_TEXT },
 	FROM_OPTION(FIELD(range)),
 	TO_OPTION(FIELD(range)),
 	ONLY_OPTION(FIELD(shown)),
 	FULL_PATHS_OPTION(FIELD(shown)),
 	{ 0, "max-records", "N", "read up to N records (default: what its size can hold)",
-	  OPTION_NUMBER, FIELD(records_max) },
-	{ 'j', "json", NULL, "print one JSON object per line, times in nanoseconds", OPTION_FLAG,
+	  FIELD(records_max), OPTION_NUMBER },
+	{ 'j', "json", NULL, "print one JSON object per line, times in nanoseconds",
 	  FIELD(is_json) },
 	{ 0 },
 };
@@ -48,7 +48,7 @@ static const struct report_unit {
 	uint64_t ns;
 } units[] = { { "sec", 1000000000 }, { "msec", 1000000 }, { "usec", 1000 }, { "nsec", 1 } };
 
-static int find_unit(const char *name, struct report_style *ret, struct err *err)
+static int find_unit(const char *name, struct recording_report *ret, struct err *err)
 {
 	struct nearest nearest = { .wanted = name };
 
@@ -60,12 +60,11 @@ static int find_unit(const char *name, struct report_style *ret, struct err *err
 		ret->unit_ns = units[i].ns;
 		return 0;
 	}
-	err_set(err, -EINVAL, "unknown unit '%s'", name);
-	err_fix(err, "-u %s", nearest.best ? nearest.best : "sec, msec, usec or nsec");
-	return err_exit(err, EXIT_USAGE);
+	err_usage(err, NULL, "unknown unit '%s'", name);
+	return err_fix(err, "-u %s", nearest.best ? nearest.best : "sec, msec, usec or nsec");
 }
 
-static int report_take(const struct call *call, void *context)
+static int report_add(const struct call *call, void *context)
 {
 	struct recording_report *report = context;
 
@@ -76,9 +75,8 @@ static int report_take(const struct call *call, void *context)
 	    device_time_take(&report->device_time, report->model, call) ||
 	    device_samples_take(&report->device_samples, call) ||
 	    launch_summary_take(&report->launches, report->model, call) ||
-	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call))
-		return -ENOMEM;
-	if (call_sites_take(&report->sites, call))
+	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call) ||
+	    call_sites_take(&report->sites, call))
 		return -ENOMEM;
 	return locks_take(&report->locks, call);
 }
@@ -90,7 +88,7 @@ static int add_up(struct recording_report *report)
 	    descriptors_init(&report->descriptors, report->model) ||
 	    syscalls_init(&report->syscalls, report->model) ||
 	    device_samples_init(&report->device_samples, report->model) ||
-	    model_each_call(report->model, report_take, report) ||
+	    model_each_call(report->model, report_add, report) ||
 	    allocations_finish(&report->allocations) ||
 	    window_summary_make(report->model, &report->windows))
 		return -ENOMEM;
@@ -108,8 +106,10 @@ static int add_up(struct recording_report *report)
 	return 0;
 }
 
-static void report_done(struct recording_report *report)
+static void report_done(void *values)
 {
+	struct recording_report *report = &((struct report_values *)values)->report;
+
 	summary_done(&report->summary);
 	allocations_done(&report->allocations);
 	descriptors_done(&report->descriptors);
@@ -127,79 +127,79 @@ static void report_done(struct recording_report *report)
 	model_free(report->model);
 }
 
-static inline void report_done_at_scope_end(struct recording_report *report)
+static void report_print(const struct recording_report *report)
 {
-	report_done(report);
+	print_head(report);
+	print_functions(report);
+	print_devices(report);
+	print_markers(report);
+	print_resources(report);
+	print_counters(report);
+	print_threads(report);
 }
 
-static int report_show(const char *path, const struct report_values *values,
-		       struct recording_report *report, struct err *err)
+static void report_write(const struct recording_report *report)
+{
+	write_processes(report);
+	write_functions(report);
+	write_devices(report);
+	write_markers(report);
+	write_resources(report);
+	write_threads(report);
+	write_counters(report);
+}
+
+static int report_run(const struct command_line *line, struct err *err)
 {
 	CLEANUP(progress_end) struct progress progress = { 0 };
-	struct report_style style = { .limit = values->limit };
+	struct report_values *values = line->values;
+	struct recording_report *report = &values->report;
+	const char *path = line->operands[0];
 	unsigned kinds, language;
-	int r = find_unit(values->unit ? values->unit : "usec", &style, err);
+	int r = find_unit(values->unit ? values->unit : "usec", report, err);
 
-	progress_begin(&progress, "reading", path);
-	if (r || (r = view_find(values->view, &kinds, err)) ||
-	    (r = only_find(&values->shown, &language, err)) ||
-	    (r = model_open_up_to(path, values->records_max, &report->model, err)))
+	if (!r)
+		r = view_find(values->view, /* allows_calls */ false, &kinds, err);
+	if (!r)
+		r = only_find(&values->shown, &language, err);
+	if (r)
 		return r;
-	if ((r = range_apply(report->model, path, &values->range, err)))
+	report->limit = values->limit;
+	progress_begin(&progress, "reading", path);
+	r = model_open_up_to(path, values->records_max, &report->model, err);
+	if (!r)
+		r = range_apply(report->model, path, &values->range, err);
+	if (r)
 		return r;
 	if (!values->unit && !report->model->calls)
-		(void)!find_unit("msec", &style, err);
+		(void)!find_unit("msec", report, err);
 	report->model->samples->view = kinds;
-	if ((r = view_check(report->model->samples, path, kinds, err)))
+	r = view_check(report->model->samples, path, kinds, err);
+	if (r)
 		return r;
 	if (model_name_late(report->model) || add_up(report))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	progress_end(&progress);
-	if ((r = only_apply(report->model, path, &values->shown, err)))
+	r = only_apply(report->model, path, &values->shown, err);
+	if (r)
 		return r;
 	if (values->is_json)
-		report_print_json(report);
+		report_write(report);
 	else
-		report_print(report, &style);
-	if (values->is_json ? report_samples_print_json(report->model)
-			    : report_samples_print(report->model, &style, values->tree))
+		report_print(report);
+	if (values->is_json ? write_samples(report) : print_samples(report, values->tree))
 		return err_set(err, -ENOMEM, "report on '%s': no memory", path);
 	return model_check_filled(report->model, path, err);
 }
 
-static enum exit_code report_finish(const struct recording_report *report, bool is_json,
-				    const struct err *err)
+static void report_summarize(const void *values, struct json *json)
 {
-	struct json json = { .out = stdout };
+	const struct recording_report *report = &((const struct report_values *)values)->report;
 
-	if (is_json) {
-		report_summary(&json, "report", err);
-		if (report->model) {
-			report_totals_json(&json, report);
-			report_samples_totals(&json, report->model->samples);
-		}
-		json_object_end(&json);
-	}
-	return report_end("report", false, err);
-}
-
-static enum exit_code report_run(char **argv)
-{
-	CLEANUP(report_done) struct recording_report report = { 0 };
-	struct report_values values = { .limit = 20, .range = RANGE_VALUES_ALL };
-	struct err err = { 0 };
-	int operands = options_parse(report_options, argv, &values, &err);
-
-	if (operands > 1)
-		operands = report_surplus(argv[1], &err);
-	if (operands == 0) {
-		err_set(&err, -EINVAL, "no recording given");
-		err_fix(&err, "limpet report FILE.limpet");
-		err_exit(&err, EXIT_USAGE);
-	} else if (operands == 1) {
-		report_show(argv[0], &values, &report, &err);
-	}
-	return report_finish(&report, values.is_json, &err);
+	if (!report->model)
+		return;
+	write_call_totals(json, report);
+	write_sample_totals(json, report->model->samples);
 }
 
 const struct command command_report = {
@@ -208,7 +208,13 @@ const struct command command_report = {
 	.usage = "FILE [-u UNIT] [-n N] [--tree] [--view VIEW] [--from TIME] [--to TIME] "
 		 "[--only LANGUAGE] [--full-paths] [--max-records N] [--json]",
 	.options = report_options,
+	.values_size = sizeof(struct report_values),
+	.defaults = &(const struct report_values){ .limit = 20, .range = RANGE_VALUES_ALL },
+	.operands = &(const struct operand_rule){ 1, 1, "no recording given",
+						  "limpet report FILE.limpet" },
 	.run = report_run,
+	.summarize = report_summarize,
+	.done = report_done,
 	.notes =
 		"examples:\n"
 		"  limpet report app.limpet             hot functions, calls, memory, files, locks, threads\n"

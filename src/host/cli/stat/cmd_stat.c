@@ -1,10 +1,7 @@
 /*
  * limpet stat: the activity of a process, counted by the kernel and the processor.
  */
-#include "host/cli/command.h"
-#include "host/cli/operand.h"
-#include "host/cli/report.h"
-#include "host/cli/stat/devices.h"
+#include "host/cli/common/operand.h"
 #include "host/cli/stat/writer.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
@@ -29,28 +26,28 @@ static const struct option_desc stat_options[] = {
 	OPERANDS_OPTION(FIELD(pids)),
 	{ 'e', "event", "EVENTS",
 	  "count these, by perf's names: cycles,{branches,branch-misses}:u; or SQ_WAVES of a GPU",
-	  OPTION_LIST, FIELD(events) },
+	  FIELD(events), OPTION_LIST },
 	{ 'g', "gpu", NULL,
 	  "also measure NVIDIA's GPUs: SMs, tensor pipes, memory, links, power, clocks",
-	  OPTION_FLAG, FIELD(has_gpus) },
+	  FIELD(has_gpus) },
 	{ 0, "pm", NULL,
 	  "as --gpu, and sample the counters inside them (CUPTI's PM sampling), the usual metrics",
-	  OPTION_FLAG, FIELD(has_pm) },
+	  FIELD(has_pm) },
 	{ 0, "pm-metrics", "NAMES",
 	  "as --pm, these metrics: sm__warps_active.avg.pct_of_peak_sustained_elapsed,...",
-	  OPTION_TEXT, FIELD(pm_metrics) },
-	{ 't', "threads", NULL, "also count each thread by itself", OPTION_FLAG, FIELD(by_thread) },
-	{ 'C', "children", NULL, "count its descendants too, also those started later", OPTION_FLAG,
+	  FIELD(pm_metrics), OPTION_TEXT },
+	{ 't', "threads", NULL, "also count each thread by itself", FIELD(by_thread) },
+	{ 'C', "children", NULL, "count its descendants too, also those started later",
 	  FIELD(has_children) },
 	{ 'I', "interval", "TIME", "also print the counts of each TIME (1 or 1s, 100ms)",
-	  OPTION_DURATION, FIELD(interval_ns) },
+	  FIELD(interval_ns), OPTION_DURATION },
 	{ 'd', "duration", "TIME", "stop after TIME (default: at Ctrl-C, or when it ends)",
-	  OPTION_SPAN, FIELD(duration_ns) },
+	  FIELD(duration_ns), OPTION_SPAN },
 	{ 'l', "list", NULL,
 	  "list the names of events, and which can be counted here; with --pm metrics of a GPU",
-	  OPTION_FLAG, FIELD(is_list) },
-	{ 0, "csv", NULL, "print comma-separated values", OPTION_FLAG, FIELD(is_csv) },
-	{ 'j', "json", NULL, "print one JSON object per line", OPTION_FLAG, FIELD(is_json) },
+	  FIELD(is_list) },
+	{ 0, "csv", NULL, "print comma-separated values", FIELD(is_csv) },
+	{ 'j', "json", NULL, "print one JSON object per line", FIELD(is_json) },
 	{ 0 },
 };
 
@@ -63,16 +60,16 @@ struct stat_job {
 	uint64_t next_interval_ns; /* UINT64_MAX: there are none */
 };
 
-static void stat_show(const struct stat_job *self, bool is_interval)
+static void stat_show(struct stat_job *self, bool is_interval)
 {
 	const struct counting *counting = &self->counting;
-	struct stat_span span = {
+
+	self->view.span = (struct stat_span){
 		.is_interval = is_interval,
 		.begin_ns = is_interval ? counting->interval_begin_ns - counting->begin_ns : 0,
 		.end_ns = counting->now_ns - counting->begin_ns,
 	};
-
-	self->writer->span(&self->view, &span);
+	self->writer->span(&self->view);
 }
 
 static void stat_end_interval(struct stat_job *self)
@@ -85,15 +82,6 @@ static void stat_end_interval(struct stat_job *self)
 		counter_watch_turn(self->view.devices);
 	while (self->next_interval_ns <= now_ns())
 		self->next_interval_ns += self->values->interval_ns;
-}
-
-/* Late work is done late, not skipped: the machine may be busy. */
-static void stat_do_due(struct stat_job *self)
-{
-	if (now_ns() >= self->next_interval_ns)
-		stat_end_interval(self);
-	else if (!counting_look_wait_ns(&self->counting))
-		counting_look(&self->counting);
 }
 
 static uint64_t stat_wait_ns(const struct stat_job *self, uint64_t end_ns)
@@ -121,11 +109,27 @@ static enum ending stat_await(struct stat_job *self)
 			alive->has_ended = true;
 		else if (ending != ENDING_DURATION)
 			return ending;
-		/* The last interval ends with the counting itself. */
-		if (now_ns() < end_ns)
-			stat_do_due(self);
+		/* The last interval ends with the counting itself.  Late work is done late, not
+		 * skipped: the machine may be busy. */
+		if (now_ns() >= end_ns)
+			break;
+		if (now_ns() >= self->next_interval_ns)
+			stat_end_interval(self);
+		else if (!counting_look_wait_ns(&self->counting))
+			counting_look(&self->counting);
 	}
 	return ENDING_DURATION;
+}
+
+static bool devices_have_counts(struct counter_watch *devices)
+{
+	size_t count;
+	CLEANUP(free) struct watched_counter *rows = counter_watch_look(devices, &count);
+	bool have_counts = false;
+
+	for (size_t i = 0; i < count; i++)
+		have_counts |= rows[i].all.time_ns > 0;
+	return have_counts;
 }
 
 /* Counters may all have been others'. */
@@ -134,9 +138,8 @@ static int stat_judge(const struct stat_view *view, struct err *err)
 	const struct counting *counting = view->counting;
 	struct counted_subject whole;
 
-	if (view->devices && stat_devices_have_counts(view->devices))
+	if (view->devices && devices_have_counts(view->devices))
 		return 0;
-
 	for (size_t i = 0; i < counting->count; i++) {
 		counting_whole(counting, &counting->processes[i], false, &whole);
 		for (size_t k = 0; k < counting->options.events->count; k++)
@@ -164,8 +167,9 @@ static int stat_count(struct stat_job *self, struct err *err)
 	if (self->values->interval_ns && self->counting.now_ns > self->counting.interval_begin_ns)
 		stat_show(self, /* is_interval */ true);
 	stat_show(self, /* is_interval */ false);
-	self->writer->end(&self->view, ending_name(ending));
-	stat_tell_reasons(&self->view);
+	if (self->writer->end)
+		self->writer->end(&self->view, ending_name(ending));
+	stat_print_reasons(&self->view);
 	return stat_judge(&self->view, err);
 }
 
@@ -173,16 +177,14 @@ static int stat_count(struct stat_job *self, struct err *err)
 static int stat_read_events(const struct stat_values *values, struct counter_choice *ret,
 			    struct err *err)
 {
-	uint64_t window_ns = values->interval_ns ? values->interval_ns / 2 : 0;
+	uint64_t window_ns = MIN(values->interval_ns / 2, (uint64_t)COUNTER_INTERVAL_NS);
 	int r;
 
 	if (!values->events.count) {
-		ret->options.interval_ns = window_ns ? MIN(window_ns, (uint64_t)COUNTER_INTERVAL_NS)
-						     : COUNTER_INTERVAL_NS;
+		ret->options.interval_ns = window_ns ? window_ns : COUNTER_INTERVAL_NS;
 		return counter_events_default(&ret->events, &counter_sources_system, err);
 	}
-	r = counter_choice_make(ret, values->events.items, values->events.count,
-				MIN(window_ns, (uint64_t)COUNTER_INTERVAL_NS), err);
+	r = counter_choice_make(ret, values->events.items, values->events.count, window_ns, err);
 	if (!r)
 		counter_events_add_checks(&ret->events);
 	return r;
@@ -194,26 +196,28 @@ static const char *stat_pm_metrics(const struct stat_values *values)
 	return values->pm_metrics ? values->pm_metrics : values->has_pm ? "" : NULL;
 }
 
-static int stat_begin_devices(struct stat_job *self, struct counter_choice *choice,
-			      const struct counting_options *options, struct err *err)
+static int stat_begin_devices(struct stat_job *self, struct counter_choice *choice, struct err *err)
 {
+	const struct counting_options *options = &self->counting.options;
 	int r;
 
 	choice->options.pm_metrics = stat_pm_metrics(self->values);
 	choice->options.has_gpus = self->values->has_gpus || choice->options.pm_metrics;
 	if (!choice->has_devices && !choice->options.has_gpus)
 		return 0;
+	choice->options.events = NULL; /* they are counted beside it */
 	r = counter_choice_check_alone(choice, options->pid_count == 1 && !options->has_children,
 				       err);
 	if (!r)
-		r = stat_devices_start(&self->view.devices, choice, options->pids[0], err);
+		r = counter_watch_start(&self->view.devices, choice, options->pids[0],
+					LIMPET_VERSION, err);
 	if (!r && choice->note[0])
 		print(stderr, "note: %s\n", choice->note);
 	return r;
 }
 
-static int stat_run_choice(const struct stat_values *values, struct counter_choice *choice,
-			   const struct counting_options *options, struct err *err)
+static int stat_measure(const struct stat_values *values, const struct counting_options *options,
+			struct counter_choice *choice, struct err *err)
 {
 	/* Before any slow start. */
 	CLEANUP(close) int signals = ending_prepare(err);
@@ -227,7 +231,7 @@ static int stat_run_choice(const struct stat_values *values, struct counter_choi
 	job.writer = values->is_json ? &stat_json : values->is_csv ? &stat_csv : &stat_text;
 	job.view.counting = &job.counting;
 	counter_machine_read(&job.view.machine);
-	r = stat_begin_devices(&job, choice, options, err);
+	r = stat_begin_devices(&job, choice, err);
 	if (!r)
 		r = stat_count(&job, err);
 	counter_watch_free(job.view.devices);
@@ -235,66 +239,37 @@ static int stat_run_choice(const struct stat_values *values, struct counter_choi
 	return r;
 }
 
-static int stat_run_values(const struct stat_values *values, const pid_t *pids, size_t pid_count,
-			   struct err *err)
+static int stat_run(const struct command_line *line, struct err *err)
 {
-	CLEANUP(free) struct counter_choice *choice = calloc(1, sizeof(*choice));
-	struct counting_options options = { .pids = pids,
-					    .pid_count = pid_count,
+	CLEANUP(counter_choice_done) struct counter_choice choice = { 0 };
+	const struct stat_values *values = line->values;
+	pid_t pids[OPTION_LIST_MAX];
+	struct counting_options options = { .events = &choice.events,
+					    .pids = pids,
 					    .by_thread = values->by_thread,
 					    .has_children = values->has_children };
 	int r;
 
-	if (!choice)
-		return err_set(err, -ENOMEM, "no memory for events");
-	options.events = &choice->events;
-	r = stat_read_events(values, choice, err);
-	if (r)
-		return r;
-	r = stat_run_choice(values, choice, &options, err);
-	counter_choice_done(choice);
-	return r;
-}
-
-static int stat_list_metrics(bool is_json, struct err *err)
-{
-	CLEANUP(close) int signals = ending_prepare(err);
-
-	return signals < 0 ? signals : stat_list_pm(is_json, err);
-}
-
-static int stat_check(const struct stat_values *values, struct err *err)
-{
 	if (values->is_json && values->is_csv)
-		err_set(err, -EINVAL, "--json and --csv cannot be had together");
-	else if (values->interval_ns && values->interval_ns < INTERVAL_LEAST_NS)
-		err_set(err, -EINVAL, "-I: the shortest interval is 10 ms");
-	else
-		return 0;
-	return err_exit(err, EXIT_USAGE);
-}
+		return err_usage(err, NULL, "--json and --csv cannot be had together");
+	if (values->interval_ns && values->interval_ns < INTERVAL_LEAST_NS)
+		return err_usage(err, NULL, "-I: the shortest interval is 10 ms");
+	if (!values->is_list) {
+		r = operand_processes(line, &values->pids, pids, &options.pid_count, err);
+		if (!r)
+			r = stat_read_events(values, &choice, err);
+		return r ? r : stat_measure(values, &options, &choice, err);
+	}
+	if (line->count || values->pids.count)
+		return command_surplus(line->count ? line->operands[0] : values->pids.items[0],
+				       err);
+	if (stat_pm_metrics(values)) {
+		CLEANUP(close) int signals = ending_prepare(err);
 
-static enum exit_code stat_run(char **argv)
-{
-	struct stat_values values = { .duration_ns = UINT64_MAX };
-	pid_t pids[OPTION_LIST_MAX];
-	struct err err = { 0 };
-	size_t pid_count = 0;
-	int operands = options_parse(stat_options, argv, &values, &err), r = MIN(operands, 0);
-
-	if (!r)
-		r = stat_check(&values, &err);
-	if (!r && values.is_list && (operands || values.pids.count))
-		r = report_surplus(operands ? argv[0] : values.pids.items[0], &err);
-	else if (!r && values.is_list && stat_pm_metrics(&values))
-		r = stat_list_metrics(values.is_json, &err);
-	else if (!r && values.is_list)
-		stat_list(values.is_json);
-	else if (!r)
-		r = operand_processes(&values.pids, argv, operands, pids, &pid_count, &err);
-	if (!r && !values.is_list)
-		(void)!stat_run_values(&values, pids, pid_count, &err);
-	return report_end("stat", values.is_json, &err);
+		return signals < 0 ? signals : stat_list_pm(values->is_json, err);
+	}
+	stat_list(values->is_json);
+	return 0;
 }
 
 const struct command command_stat = {
@@ -303,6 +278,8 @@ const struct command command_stat = {
 	.usage =
 		"PID [-e EVENTS] [--gpu] [--pm] [--threads] [--children] [-I TIME] [-d TIME] [--csv | --json]",
 	.options = stat_options,
+	.values_size = sizeof(struct stat_values),
+	.defaults = &(const struct stat_values){ .duration_ns = UINT64_MAX },
 	.run = stat_run,
 	.notes =
 		"Nothing is loaded into the process and nothing in it is stopped, but for counters of GPUs,\n"

@@ -13,32 +13,9 @@
 
 struct event_listing {
 	bool is_json;
-	char told[192]; /* the last reason */
+	char last[192]; /* reason */
 	struct counter_machine machine;
 };
-
-/* Each reason is printed once. */
-static void listing_print_text(struct event_listing *self, const char *name, const char *why)
-{
-	if (!why[0])
-		print(stdout, "  %-28s yes\n", name);
-	else
-		print(stdout, "  %-28s no: %s\n", name, strcmp(self->told, why) ? why : "as above");
-	print_into(self->told, sizeof(self->told), "%s", why);
-}
-
-static void listing_print_json(const char *name, const struct counter_reason *reason)
-{
-	struct json json = { .out = stdout };
-
-	json_object(&json, NULL);
-	json_text(&json, "event", "countable");
-	json_text(&json, "name", name);
-	json_bool(&json, "supported", !reason->why[0]);
-	json_text(&json, "why", reason->why);
-	json_text(&json, "fix", reason->fix);
-	json_object_end(&json);
-}
 
 static void listing_try(const char *name, void *context)
 {
@@ -48,6 +25,7 @@ static void listing_try(const char *name, void *context)
 	struct counter_reason reason = { 0 };
 	struct counter_set set;
 	struct err err = { 0 };
+	struct json json;
 
 	if (counter_events_parse(&events, name, &counter_sources_system, &err))
 		return;
@@ -57,11 +35,21 @@ static void listing_try(const char *name, void *context)
 	else
 		counter_reason_find(&events.items[0], &set.answers[0], &counted, &self->machine,
 				    &reason);
-	if (self->is_json)
-		listing_print_json(name, &reason);
-	else
-		listing_print_text(self, name, reason.why);
 	counter_set_done(&set);
+	if (self->is_json) {
+		json = json_event(stdout, "countable");
+		json_text(&json, "name", name);
+		json_bool(&json, "supported", !reason.why[0]);
+		json_text(&json, "why", reason.why);
+		json_text(&json, "fix", reason.fix);
+		json_object_end(&json);
+	} else if (!reason.why[0]) {
+		print(stdout, "  %-28s yes\n", name);
+	} else { /* each reason is printed once */
+		print(stdout, "  %-28s no: %s\n", name,
+		      strcmp(self->last, reason.why) ? reason.why : "as above");
+	}
+	memcpy(self->last, reason.why, sizeof(self->last));
 }
 
 static void device_print_text(unsigned node, const struct amd_counter *counter, void *context)
@@ -74,11 +62,9 @@ static void device_print_text(unsigned node, const struct amd_counter *counter, 
 
 static void device_print_json(unsigned node, const struct amd_counter *counter, void *context)
 {
-	struct json json = { .out = stdout };
+	struct json json = json_event(stdout, "device-counter");
 
 	(void)context;
-	json_object(&json, NULL);
-	json_text(&json, "event", "device-counter");
 	json_number(&json, "device", node);
 	json_text(&json, "architecture", counter->architecture);
 	json_text(&json, "name", counter->name);
@@ -88,22 +74,11 @@ static void device_print_json(unsigned node, const struct amd_counter *counter, 
 	json_object_end(&json);
 }
 
-/* A machine without such devices is no failure. */
-static void devices_list(bool is_json)
-{
-	struct err err = { 0 };
-
-	if (!is_json)
-		print(stdout, "counters of AMD's devices (rocprofv3 --pmc):\n");
-	if (amd_counters_visit(/* folder */ NULL, is_json ? device_print_json : device_print_text,
-			       NULL, &err) &&
-	    !is_json)
-		print(stdout, "  none: %s\n", err.what);
-}
-
 void stat_list(bool is_json)
 {
 	struct event_listing listing = { .is_json = is_json };
+	struct err err;
+	int r;
 
 	counter_machine_read(&listing.machine);
 	if (!is_json)
@@ -111,8 +86,13 @@ void stat_list(bool is_json)
 	counter_names_visit(&counter_sources_system, listing_try, &listing);
 	if (!is_json)
 		print(stdout, "also: rHEX, PMU/TERM=VALUE,.../, SUBSYSTEM:TRACEPOINT; behind them "
-			      ":u (user mode), :k (kernel)\n");
-	devices_list(is_json);
+			      ":u (user mode), :k (kernel)\n"
+			      "counters of AMD's devices (rocprofv3 --pmc):\n");
+	r = amd_counters_visit(/* folder */ NULL, is_json ? device_print_json : device_print_text,
+			       NULL, &err);
+	/* A machine without such devices is no failure. */
+	if (r && !is_json)
+		print(stdout, "  none: %s\n", err.what);
 }
 
 static void metric_print_text(const char *name, const char *description, void *context)
@@ -123,11 +103,9 @@ static void metric_print_text(const char *name, const char *description, void *c
 
 static void metric_print_json(const char *name, const char *description, void *context)
 {
-	struct json json = { .out = stdout };
+	struct json json = json_event(stdout, "device-metric");
 
 	(void)context;
-	json_object(&json, NULL);
-	json_text(&json, "event", "device-metric");
 	json_text(&json, "name", name);
 	json_text(&json, "description", description);
 	json_object_end(&json);

@@ -135,7 +135,7 @@ void output_discard(struct output_file *file)
 	*file = (struct output_file){ 0 };
 }
 
-int output_take_name(struct output_begun *file)
+int output_publish(struct output_begun *file)
 {
 	int folder = file->location.folder;
 
@@ -180,7 +180,7 @@ static int begin_at(struct output_begun *file, const char *path, struct err *err
 		file->draft[0] = '\0';
 		return output_explain(file->fd, path, err);
 	}
-	r = location->is_empty ? output_take_name(file) : 0;
+	r = location->is_empty ? output_publish(file) : 0;
 	return r ? output_explain(r, path, err) : 0;
 }
 

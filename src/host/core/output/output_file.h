@@ -34,7 +34,7 @@ int output_open_named(struct output_file *ret, const char *path, struct err *err
 /* Closes it and renames it; fails when not everything could be written. */
 int output_commit(struct output_file *file, struct err *err) MUST_CHECK;
 
-/* Nothing stays.  Also after a commit, and for none. */
+/* Removes the draft, if there is one.  Also after a commit. */
 void output_discard(struct output_file *file);
 
 static inline void output_discard_at_scope_end(struct output_file *file)
@@ -51,19 +51,19 @@ struct output_begun {
 
 #define OUTPUT_BEGUN_NONE ((struct output_begun){ .fd = -1, .location = OUTPUT_LOCATION_NONE })
 
-/* Gets its name at once, or, if a non-empty file has it, by output_take_name().  Such a file must
+/* Gets its name at once, or, if a non-empty file has it, by output_publish().  Such a file must
  * begin with these bytes, which mark it as limpet's. */
 int output_begin(struct output_begun *ret, const char *path, const void *mark, size_t size,
 		 struct err *err) MUST_CHECK;
 
 /* Replaces the existing file.  0 also if the file has its name already. */
-int output_take_name(struct output_begun *file) MUST_CHECK;
+int output_publish(struct output_begun *file) MUST_CHECK;
 
 /* Closes it; without a name it is removed, and the existing file stays.  0, or why not everything
  * was written. */
 int output_end(struct output_begun *file);
 
-/* The same for one that never held anything: nothing of it stays where nothing was before. */
+/* The same for a file that was never written: also removes it, unless it existed before. */
 void output_abandon(struct output_begun *file);
 
 /* Only where there is nothing of that name: -EEXIST else.  The descriptor, or -errno. */

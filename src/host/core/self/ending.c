@@ -56,7 +56,7 @@ enum ending ending_wait_beside(int signals, int pidfd, int socket, uint64_t dura
 		int r = poll(wait, 4, poll_limit_ms(begin_ns, duration_ns));
 
 		/* Consumed, so that the next wait returns for the next one only. */
-		if (r > 0 && wait[0].revents && interrupt_take(signals))
+		if (r > 0 && wait[0].revents && interrupt_consume(signals))
 			return ENDING_SIGNAL;
 		if (r > 0 && wait[1].revents)
 			return ENDING_EXIT;

@@ -1,5 +1,5 @@
 /*
- * Waiting for the end of a visit: Enter, a signal, time, or the end of the target.
+ * Waits for what ends a command: Enter, a signal, time, or the end of the target.
  */
 #pragma once
 
@@ -10,7 +10,7 @@ enum ending {
 	ENDING_SIGNAL,
 	ENDING_DURATION,
 	ENDING_EXIT,
-	ENDING_LEFT, /* the agent, by itself */
+	ENDING_LEFT, /* the agent has detached by itself */
 };
 
 /* From now on SIGINT and SIGTERM wait for ending_wait(); returns a descriptor for it. */

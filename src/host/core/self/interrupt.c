@@ -170,7 +170,7 @@ int interrupt_send_detach(int pidfd, pid_t target)
 	return syscall(SYS_pidfd_send_signal, pidfd, SIGTERM, &info, 0) ? -errno : 0;
 }
 
-bool interrupt_take(int fd)
+bool interrupt_consume(int fd)
 {
 	uint64_t taken;
 

@@ -26,7 +26,7 @@ int interrupt_watch_detaches(struct err *err) MUST_CHECK;
 int interrupt_send_detach(int pidfd, pid_t target) MUST_CHECK;
 
 /* Consumes one of them; false when none is pending. */
-bool interrupt_take(int fd);
+bool interrupt_consume(int fd);
 
 /* True when one is pending: for long work to check. */
 bool interrupt_is_waiting(void);

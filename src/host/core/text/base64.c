@@ -7,7 +7,7 @@
 
 static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-void base64_put(char *ret, const void *bytes, size_t size)
+void base64_encode(char *ret, const void *bytes, size_t size)
 {
 	const unsigned char *at = bytes;
 
@@ -34,7 +34,7 @@ static uint32_t digit_value(char digit)
 	return digit == '+' ? 62 : digit == '/' ? 63 : NO_DIGIT;
 }
 
-bool base64_take(const char *text, size_t length, void *ret, size_t room, size_t *ret_size)
+bool base64_decode(const char *text, size_t length, void *ret, size_t room, size_t *ret_size)
 {
 	unsigned char *into = ret;
 	size_t padding, size;

@@ -11,7 +11,7 @@
 #define BASE64_SIZE(bytes) (((bytes) + 2) / 3 * 4)
 
 /* Writes BASE64_SIZE(size) characters, not terminated. */
-void base64_put(char *ret, const void *bytes, size_t size);
+void base64_encode(char *ret, const void *bytes, size_t size);
 
 /* False where the text is no base64, or stands for more than `room` bytes. */
-bool base64_take(const char *text, size_t length, void *ret, size_t room, size_t *ret_size);
+bool base64_decode(const char *text, size_t length, void *ret, size_t room, size_t *ret_size);

@@ -26,7 +26,7 @@ static char next_char(struct json_reader *self)
 	return self->at < self->end ? *self->at : '\0';
 }
 
-static bool char_take(struct json_reader *self, char wanted)
+static bool char_match(struct json_reader *self, char wanted)
 {
 	if (self->has_failed || next_char(self) != wanted)
 		return false;
@@ -36,7 +36,7 @@ static bool char_take(struct json_reader *self, char wanted)
 
 static bool nest_begin(struct json_reader *self, char opening)
 {
-	if (self->depth >= DEPTH_MAX || !char_take(self, opening))
+	if (self->depth >= DEPTH_MAX || !char_match(self, opening))
 		return reader_fail(self);
 	self->depth++;
 	self->is_behind = false;
@@ -58,12 +58,12 @@ static bool nest_next(struct json_reader *self, char closing)
 {
 	if (self->has_failed || !self->depth)
 		return false;
-	if (char_take(self, closing)) {
+	if (char_match(self, closing)) {
 		self->depth--;
 		self->is_behind = true;
 		return false;
 	}
-	if (self->is_behind && !char_take(self, ','))
+	if (self->is_behind && !char_match(self, ','))
 		return reader_fail(self);
 	self->is_behind = false;
 	return true;
@@ -80,7 +80,7 @@ bool json_read_member(struct json_reader *self, char *key, size_t room)
 		return false;
 	json_read_text(self, key, room);
 	self->is_behind = false;
-	return char_take(self, ':') || reader_fail(self);
+	return char_match(self, ':') || reader_fail(self);
 }
 
 struct sink {
@@ -108,7 +108,7 @@ static void sink_put_point(struct sink *sink, unsigned point)
 	}
 }
 
-static bool escape_take(struct json_reader *self, struct sink *sink)
+static bool escape_read(struct json_reader *self, struct sink *sink)
 {
 	static const char letters[] = "\"\\/bfnrt", meanings[] = "\"\\/\b\f\n\r\t";
 	static const char digits[] = "0123456789abcdef";
@@ -139,14 +139,14 @@ void json_read_text(struct json_reader *self, char *ret, size_t room)
 	struct sink sink = { ret, ret + room - 1 };
 
 	*ret = '\0';
-	if (!char_take(self, '"')) {
+	if (!char_match(self, '"')) {
 		reader_fail(self);
 		return;
 	}
 	while (self->at < self->end && *self->at != '"') {
 		char letter = *self->at++;
 
-		if (letter == '\\' ? !escape_take(self, &sink) : (unsigned char)letter < 0x20) {
+		if (letter == '\\' ? !escape_read(self, &sink) : (unsigned char)letter < 0x20) {
 			reader_fail(self);
 			return;
 		}
@@ -189,7 +189,7 @@ static bool is_bare(char letter)
 	       (letter && strchr("E+-.", letter));
 }
 
-static bool word_take(struct json_reader *self, const char *word)
+static bool word_match(struct json_reader *self, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -203,9 +203,9 @@ static bool word_take(struct json_reader *self, const char *word)
 
 bool json_read_bool(struct json_reader *self)
 {
-	if (word_take(self, "true"))
+	if (word_match(self, "true"))
 		return true;
-	return word_take(self, "false") ? false : reader_fail(self);
+	return word_match(self, "false") ? false : reader_fail(self);
 }
 
 char json_read_kind(struct json_reader *self)
@@ -235,7 +235,7 @@ static void plain_pass(struct json_reader *self, char first)
 		json_read_text(self, ignored, sizeof(ignored));
 		return;
 	}
-	if (word_take(self, "true") || word_take(self, "false") || word_take(self, "null"))
+	if (word_match(self, "true") || word_match(self, "false") || word_match(self, "null"))
 		return;
 	while (self->at < self->end && *self->at && strchr("+-.0123456789eE", *self->at))
 		self->at++;

@@ -1,6 +1,6 @@
 /*
- * Reads JSON of others, value by value, in the order in which it is written.  Nothing of it is
- * believed: after the first thing that makes no sense all further answers are false or empty.
+ * Reads foreign JSON, value by value, in the order in which it is written.  After the first
+ * error all further answers are false or empty.
  *
  *   if (json_read_object(&reader))
  *           while (json_read_member(&reader, key, sizeof(key)))

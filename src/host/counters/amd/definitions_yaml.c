@@ -15,7 +15,7 @@
 #include "host/counters/amd/definitions.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/text/yaml_tree.h"
+#include "host/core/yaml_tree.h"
 
 #include <errno.h>
 #include <string.h>

@@ -31,7 +31,7 @@ size_t line_write(const struct line *line, char ret[LINE_SIZE_MAX])
 			 line->tag, line->number, (char)line->part, line_checksum(line));
 	size_t used = (size_t)length;
 
-	base64_put(ret + used, line->bytes, line->size);
+	base64_encode(ret + used, line->bytes, line->size);
 	used += BASE64_SIZE(line->size);
 	ret[used++] = '\n';
 	return used;
@@ -63,8 +63,8 @@ static bool line_parse(struct text text, struct line *ret)
 	/* Some launchers end lines with \r\n. */
 	if (text.end > text.at && text.end[-1] == '\r')
 		text.end--;
-	return base64_take(text.at, (size_t)(text.end - text.at), ret->bytes, sizeof(ret->bytes),
-			   &ret->size) &&
+	return base64_decode(text.at, (size_t)(text.end - text.at), ret->bytes, sizeof(ret->bytes),
+			     &ret->size) &&
 	       line_checksum(ret) == checksum;
 }
 

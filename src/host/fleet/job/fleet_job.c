@@ -256,7 +256,7 @@ static void pipes_serve(struct fleet_job *self)
 		if (self->fds[3 * i + 2].revents)
 			node_start_write(start, self->image, self->image_size);
 	}
-	if (self->fds[count - 1].revents && interrupt_take(self->options->signals))
+	if (self->fds[count - 1].revents && interrupt_consume(self->options->signals))
 		self->fleet->is_interrupted = true;
 }
 

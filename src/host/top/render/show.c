@@ -169,7 +169,7 @@ static int go_on(struct show *self, struct err *err)
 		return r;
 	poll(wait, ARRAY_SIZE(wait), wait_ms(self));
 	take_signals(self);
-	self->is_over |= interrupt_take(self->interrupts);
+	self->is_over |= interrupt_consume(self->interrupts);
 	/* The terminal was closed. */
 	if (wait[1].revents & (POLLHUP | POLLERR | POLLNVAL))
 		self->is_over = true;

@@ -66,7 +66,7 @@ static void base64_write(FILE *out, const unsigned char *bytes, size_t size)
 	for (size_t i = 0; i < size; i += PART) {
 		size_t part = MIN(size - i, (size_t)PART);
 
-		base64_put(text, bytes + i, part);
+		base64_encode(text, bytes + i, part);
 		fwrite(text, BASE64_SIZE(part), 1, out);
 	}
 }

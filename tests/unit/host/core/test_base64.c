@@ -27,10 +27,10 @@ static void writes_and_reads_what_the_rfc_says(void **state)
 		char text[16] = "", bytes[16] = "";
 		size_t size = strlen(known[i].bytes), back;
 
-		base64_put(text, known[i].bytes, size);
+		base64_encode(text, known[i].bytes, size);
 		assert_string_equal(text, known[i].text);
 		assert_int_equal(strlen(text), BASE64_SIZE(size));
-		assert_true(base64_take(text, strlen(text), bytes, sizeof(bytes), &back));
+		assert_true(base64_decode(text, strlen(text), bytes, sizeof(bytes), &back));
 		assert_int_equal(back, size);
 		assert_memory_equal(bytes, known[i].bytes, size);
 	}
@@ -45,8 +45,9 @@ static void takes_nothing_that_is_no_base64(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
-		assert_false(base64_take(wrong[i], strlen(wrong[i]), bytes, sizeof(bytes), &size));
-	assert_false(base64_take("Zm9vYmFy", 8, bytes, 5, &size));
+		assert_false(
+			base64_decode(wrong[i], strlen(wrong[i]), bytes, sizeof(bytes), &size));
+	assert_false(base64_decode("Zm9vYmFy", 8, bytes, 5, &size));
 }
 
 int main(void)

@@ -13,7 +13,7 @@
 struct values {
 	bool unload, json;
 	const char *output;
-	uint64_t count, duration_ns, span_ns;
+	uint64_t count, duration_ns, span_ns, size;
 	struct option_list env;
 	uint32_t colours;
 };
@@ -21,16 +21,17 @@ struct values {
 #define FIELD(member) offsetof(struct values, member)
 
 static const struct option_desc table[] = {
-	{ 'u', "unload", NULL, "unmap the agent", OPTION_FLAG, FIELD(unload) },
-	{ 0, "json", NULL, "one object per line", OPTION_FLAG, FIELD(json) },
-	{ 'o', "output", "FILE", "write FILE", OPTION_TEXT, FIELD(output) },
-	{ 'n', "count", "N", "so many", OPTION_NUMBER, FIELD(count) },
-	{ 'd', "duration", "TIME", "stop after TIME", OPTION_DURATION, FIELD(duration_ns) },
-	{ 0, "span", "TIME", "stop after TIME, which is not 0", OPTION_SPAN, FIELD(span_ns) },
-	{ 'e', "env", "K=V", "set a variable", OPTION_LIST, FIELD(env) },
-	{ 'r', "red", NULL, "one bit", OPTION_BITS, FIELD(colours), 1 },
-	{ 0, "warm", NULL, "more than one", OPTION_BITS, FIELD(colours), 3 },
-	{ 0, "blue", NULL, "another", OPTION_BITS, FIELD(colours), 4 },
+	{ 'u', "unload", NULL, "unmap the agent", FIELD(unload) },
+	{ 0, "json", NULL, "one object per line", FIELD(json) },
+	{ 'o', "output", "FILE", "write FILE", FIELD(output), OPTION_TEXT },
+	{ 'n', "count", "N", "so many", FIELD(count), OPTION_NUMBER },
+	{ 'd', "duration", "TIME", "stop after TIME", FIELD(duration_ns), OPTION_DURATION },
+	{ 0, "span", "TIME", "stop after TIME, which is not 0", FIELD(span_ns), OPTION_SPAN },
+	{ 0, "size", "SIZE", "as large", FIELD(size), OPTION_SIZE },
+	{ 'e', "env", "K=V", "set a variable", FIELD(env), OPTION_LIST },
+	{ 'r', "red", NULL, "one bit", FIELD(colours), OPTION_BITS, 1 },
+	{ 0, "warm", NULL, "more than one", FIELD(colours), OPTION_BITS, 3 },
+	{ 0, "blue", NULL, "another", FIELD(colours), OPTION_BITS, 4 },
 	{ 0 },
 };
 
@@ -73,6 +74,24 @@ static void accepts_every_spelling(void **state)
 		assert_string_equal(values.output, "f");
 		assert_int_equal(values.count, 7);
 		assert_int_equal(values.duration_ns, 2000000000);
+	}
+}
+
+static void reads_sizes(void **state)
+{
+	static char wrong[][16] = { "0", "5 ", "5KK", "K", "-1", "99999999999G", "" };
+	static char name[] = "--size";
+	struct values values = { 0 };
+	struct err err;
+	char *argv[16];
+
+	(void)state;
+	assert_int_equal(parse("--size 512k", argv, &values, &err), 0);
+	assert_int_equal(values.size, 512 << 10);
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		char *words[] = { name, wrong[i], NULL };
+
+		assert_true(options_parse(table, words, &values, &err) < 0);
 	}
 }
 
@@ -147,8 +166,8 @@ static void sees_a_call_for_help_but_not_behind_the_dashes(void **state)
 	char *asked[] = { word, help, NULL }, *not_asked[] = { word, end, help, NULL };
 
 	(void)state;
-	assert_true(options_ask_for_help(asked));
-	assert_false(options_ask_for_help(not_asked));
+	assert_true(options_want_help(asked));
+	assert_false(options_want_help(not_asked));
 }
 
 static void writes_help_from_the_table(void **state)
@@ -211,6 +230,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(accepts_every_spelling),
+		cmocka_unit_test(reads_sizes),
 		cmocka_unit_test(collects_lists_and_operands_in_order),
 		cmocka_unit_test(refuses_mistakes_with_the_usage_code),
 		cmocka_unit_test(refuses_more_list_items_than_fit),

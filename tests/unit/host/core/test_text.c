@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/err.h"
 #include "host/core/text/text.h"
 
 static void takes_lines_without_a_last_newline(void **state)

@@ -18,7 +18,11 @@ FORBIDDEN = ("libc_open libc_close libc_symbol libc_symbol_of_version libc_find_
 WALKS = {"libc_iterate": 0, "iterate": 0, "got_in_loader": 0, "got_each_module": 0}
 # Members that functions in a walk call: the functions which they stand for are looked at, too.
 MEMBERS = {
-    "prepare": re.compile(r"\bprepare_\w+"),
+    "prepare": re.compile(r"prepare_\w+|slot_prepare"),
+    "begin": re.compile(r"round_begin"),
+    "wants": re.compile(r"slot_is_wanted"),
+    "update": re.compile(r"slot_update"),
+    "change_tools_table": re.compile(r"tools_table_change"),
 }
 # Members that are no question to the loader; whatever else is called so must be named here first.
 HARMLESS = {

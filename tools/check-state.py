@@ -16,7 +16,7 @@ OBJECTS = (
     ("src/host/libhost.a.p", "src/host"), ("src/host/libprofile.a.p", "src/host"), ("src/host/libui.a.p", "src/host"),
     ("src/host/libfleet.a.p", "src/host"), ("src/host/limpet.p", "src/host"), ("src/injector/limpet-injector.p", "src/injector"),
     ("src/target/limpet-agent.so.p", "src/target"), ("src/target/liblimpet-tracer.so.p", "src/target"),
-    ("src/target/liblimpet-sdk-services.a.p", "src/target"),
+    ("src/target/liblimpet-amd-engine.a.p", "src/target"),
     ("compat/register/librocprofiler-register.so.0.p", "compat/register"), ("compat/attach/*.p", "compat/attach"),
     ("compat/avail/*.p", "compat/avail"),
 )

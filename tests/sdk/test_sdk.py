@@ -220,7 +220,7 @@ class SdkTest(ToolCase):
         self.assertEqual(fields["scratch"], done["scratch"])
 
     def test_a_program_that_uses_hsa_without_hip(self):
-        """Its code objects are told, those that are loaded later too; kernels and copies are not."""
+        """Its code objects are told, those that are loaded later too; kernels and copies by packets and signals."""
         work = self.work(program="standin_hsa_work")
         work.ask("queue")
         attached = self.attach(work, "work")
@@ -230,7 +230,8 @@ class SdkTest(ToolCase):
         self.assertEqual([words[2] for words in self.log.lines("object")], ["memory://7100", "memory://7101"])
         fields = self.log.fields("detach")
         self.assertEqual((fields["objects"], fields["symbols"], fields["wrong"]), (2, 6, 0))
-        self.assertEqual((fields["kernels"], fields["todevice"]), (0, 0))
+        self.assertEqual((fields["kernels"], fields["named"]), (3 + 8 + 1, 3 + 8 + 1))
+        self.assertEqual((fields["todevice"], fields["tohost"]), (3, 3))
         work.ask("go", 3)
 
     def phases(self, name):

@@ -81,8 +81,8 @@ static void on_kernel(const struct async_record *record)
 	kernels++;
 	named += record->more[3] < KERNELS_MAX && known[record->more[3]];
 	wrong += record->size != 184 || is_unknown(record->more[1]) || !record->more[2] ||
-		 !record->more[4] || record->operation != 2 || shape[2] * 2 != shape[5] ||
-		 !shape[2];
+		 !record->more[4] || record->operation != 2 ||
+		 (shape[2] * 2 != shape[5] && shape[2] * 10 != shape[5]) || !shape[2];
 }
 
 static void on_memory(const api_record_t *record)

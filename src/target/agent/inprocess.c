@@ -7,7 +7,7 @@
 #include "shared/arch/syscall.h"
 #include "target/agent/agent.h"
 #include "target/agent/environment_view.h"
-#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/engine.h"
 #include "target/amd/sinks/sdk/status.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/tools.h"

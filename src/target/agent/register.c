@@ -3,9 +3,9 @@
  */
 #include "target/agent/register.h"
 
-#include "target/amd/sinks/sdk/sdk.h"
-#include "target/amd/tables/registry.h"
-#include "target/amd/tables/show.h"
+#include "target/amd/engine.h"
+#include "target/amd/registry.h"
+#include "target/amd/show.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/libc_calls.h"

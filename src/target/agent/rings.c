@@ -4,9 +4,6 @@
 #include "target/agent/rings.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/counters/device_queue.h"
-#include "target/amd/sinks/sdk/counters/dispatch/results.h"
-#include "target/amd/tables/registry.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/forks.h"
 #include "target/runtime/page.h"
@@ -122,19 +119,6 @@ EXPORT bool limpet_agent_is_own(int32_t tid)
 	return tid == agent_page.control_tid || runner_is_thread(tid);
 }
 
-EXPORT uint32_t limpet_agent_tables(const struct agent_table **ret)
-{
-	*ret = agent_page.tables;
-	/* Acquire: pairs with the release in tables_note(). */
-	return __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
-}
-
-EXPORT int limpet_agent_take_table(const char *name, uint64_t version, uint64_t instance,
-				   void **parts, uint64_t part_count)
-{
-	return tables_note(name, version, instance, parts, part_count);
-}
-
 EXPORT void limpet_agent_keep_tracer(const char *reason)
 {
 	if (!agent_page.tracer_stays[0])
@@ -149,12 +133,6 @@ EXPORT bool limpet_agent_is_unloading(void)
 EXPORT struct fork_turn *limpet_agent_turn(void)
 {
 	return forks_turn();
-}
-
-EXPORT uint32_t *limpet_agent_claim(void)
-{
-	dispatch_results_give_back();
-	return device_queues_claim();
 }
 
 EXPORT const struct boot_libc *limpet_agent_libc(void)

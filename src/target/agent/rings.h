@@ -22,16 +22,6 @@ bool limpet_agent_is_unloading(void);
 /* True if the thread with that ID is limpet's. On any application thread. */
 bool limpet_agent_is_own(int32_t tid);
 
-/* The API tables that the agent knows, which do not move. */
-struct agent_table;
-uint32_t limpet_agent_tables(const struct agent_table **ret);
-/* Notes another table, on any thread; 0 even if it was known. */
-int limpet_agent_take_table(const char *name, uint64_t version, uint64_t instance, void **parts,
-			    uint64_t part_count);
-
-/* The word of the tool that counts devices, see counting_claim.h. */
-uint32_t *limpet_agent_claim(void);
-
 /* Begins a residence. */
 void rings_begin(const struct boot_libc *libc);
 

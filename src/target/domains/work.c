@@ -109,7 +109,7 @@ static struct {
 	uint32_t number; /* in this session's list */
 	uint32_t session;
 } announced[DOMAINS];
-static uint64_t dispatches;
+static uint64_t own_dispatches, *dispatches = &own_dispatches;
 
 /* Names by their hash; a slot is never reused for another name. */
 static struct {
@@ -140,25 +140,33 @@ bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin,
 	return writer_call(writer, &call, values);
 }
 
-static uint64_t hash_of(const char *text, size_t *length)
+uint64_t work_hash(const char *text, size_t room)
 {
 	uint64_t hash = HASH_SEED;
-	size_t i;
 
-	for (i = 0; i < NAME_BYTES_MAX && text[i]; i++)
+	for (size_t i = 0; i < room && text[i]; i++)
 		hash = hash_add_byte(hash, (unsigned char)text[i]);
-	*length = i;
 	return hash ? hash : 1;
 }
 
+static size_t length_of(const char *text, size_t room)
+{
+	size_t length = 0;
+
+	while (length < room && text[length])
+		length++;
+	return length;
+}
+
 static void name_tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *slot,
-		      const char *text, size_t length)
+		      const char *text, size_t room)
 {
 	uint32_t session = writers_session();
 
-	if (__atomic_exchange_n(slot, session, __ATOMIC_RELAXED) == session)
+	if (__atomic_load_n(slot, __ATOMIC_RELAXED) == session ||
+	    __atomic_exchange_n(slot, session, __ATOMIC_RELAXED) == session)
 		return;
-	if (!writer_name(writer, space, id, text, length))
+	if (!writer_name(writer, space, id, text, length_of(text, room)))
 		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
 }
 
@@ -173,21 +181,24 @@ static bool slot_claim(uint64_t *slot, uint64_t hash)
 			   there == hash));
 }
 
-uint64_t work_kernel(struct writer *writer, const char *name)
+uint64_t work_kernel_hashed(struct writer *writer, const char *name, uint64_t hash, size_t room)
 {
-	size_t length;
-	uint64_t hash = hash_of(name, &length);
-
 	for (uint32_t i = 0; i < PROBES_MAX; i++) {
 		uint32_t at = (uint32_t)(hash + i) % KERNELS;
 
 		if (!slot_claim(&kernels[at].hash, hash))
 			continue;
-		name_tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, length);
+		name_tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, room);
 		return at + 1;
 	}
-	return writer_name(writer, NAME_KERNEL, hash | UNNUMBERED, name, length) ? hash | UNNUMBERED
-										 : 0;
+	return writer_name(writer, NAME_KERNEL, hash | UNNUMBERED, name, length_of(name, room))
+		       ? hash | UNNUMBERED
+		       : 0;
+}
+
+uint64_t work_kernel(struct writer *writer, const char *name)
+{
+	return work_kernel_hashed(writer, name, work_hash(name, NAME_BYTES_MAX), NAME_BYTES_MAX);
 }
 
 bool work_kernel_is_told(uint64_t number)
@@ -198,11 +209,16 @@ bool work_kernel_is_told(uint64_t number)
 
 uint64_t work_dispatch(void)
 {
-	return __atomic_add_fetch(&dispatches, 1, __ATOMIC_RELAXED);
+	return __atomic_add_fetch(dispatches, 1, __ATOMIC_RELAXED);
+}
+
+void work_dispatch_use(uint64_t *shared)
+{
+	dispatches = shared;
 }
 
 void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text)
 {
 	if (id < WORK_NUMBERS)
-		name_tell(writer, space, id, &told[space][id], text, text_length(text));
+		name_tell(writer, space, id, &told[space][id], text, NAME_BYTES_MAX);
 }

@@ -24,11 +24,17 @@ bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin,
 /* Returns the number of a kernel's name; writes the name if it is new. */
 uint64_t work_kernel(struct writer *writer, const char *name);
 
+/* The same of that many bytes of a name, by a hash of them. */
+uint64_t work_kernel_hashed(struct writer *writer, const char *name, uint64_t hash, size_t room);
+/* Never 0. */
+uint64_t work_hash(const char *name, size_t room);
+
 /* True if the name was written in this session. */
 bool work_kernel_is_told(uint64_t number);
 
-/* Returns the next dispatch number. */
+/* Returns the next dispatch number; counted there from now on. */
 uint64_t work_dispatch(void);
+void work_dispatch_use(uint64_t *counter);
 
 /* Writes the name of a number below WORK_NUMBERS, once a session. */
 void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text);

@@ -5,7 +5,6 @@
 
 #include "shared/base/hash.h"
 #include "target/hooks/probe.h"
-#include "target/hooks/stack.h"
 #include "target/hooks/thread.h"
 #include "target/hooks/writer.h"
 #include "target/runtime/text.h"
@@ -13,11 +12,10 @@
 #include <string.h>
 
 #define INDEX_SIZE  (2u * HOOKS_MAX)
-#define STACK_MAX   (1ull << 30) /* an address further away is on another stack */
-#define FILE_NUMBER 112          /* offset of the descriptor in glibc's FILE, part of its ABI */
+#define FILE_NUMBER 112 /* offset of the descriptor in glibc's FILE, part of its ABI */
 
 extern const unsigned char hook_stubs[], thunk_registers[], thunk_chosen[], thunk_any[],
-	thunk_wide[], thunk_entered[], thunk_around[], thunk_wrapper[], thunk_notice[];
+	thunk_wide[], thunk_around[], thunk_wrapper[], thunk_notice[];
 
 struct hook hook_table[HOOKS_MAX];
 static uint32_t hook_count;
@@ -59,7 +57,6 @@ static const void *entry_of(enum hook_way way)
 		[HOOK_CHOSEN] = thunk_chosen,
 		[HOOK_ANY] = thunk_any,
 		[HOOK_WIDE] = thunk_wide,
-		[HOOK_ENTERED] = thunk_entered,
 		[HOOK_AROUND] = thunk_around,
 		[HOOK_WRAPPER] = thunk_wrapper,
 		[HOOK_NOTICE] = thunk_notice,
@@ -271,7 +268,7 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 	writer = writer_begin(&seal);
 	if (!writer)
 		return;
-	(void)probe_is_decided(); /* keeps the answer for the next hook_enter() and hook_before() */
+	(void)probe_is_decided(); /* keeps the answer for the next hook_before() */
 	if (hook->traced->write)
 		hook->traced->write(writer, hook, frame, end);
 	else
@@ -279,70 +276,9 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 	writer_end(writer, &seal);
 }
 
-/* True if the frame lies further up the stack: its call has not returned, or was left by a jump. */
-static bool is_around(const struct hook_frame *frame, const void *near)
-{
-	return (uint64_t)frame > (uint64_t)near && (uint64_t)frame - (uint64_t)near < STACK_MAX;
-}
-
-static uint64_t mark_of(const struct hook_frame *frame)
-{
-	return frame->begin ^ (uint64_t)frame->hook << 1 ^ frame->arguments[0] << 2;
-}
-
-/* A call left by a jump may lie further up, too, after the thread has called deeper again: then its
- * frame was overwritten. If it was on another stack, that may be unmapped. */
-static const struct hook_frame *call_around(const struct writer *writer, const void *near)
-{
-	const struct hook_frame *frame = writer->call;
-
-	if (!is_around(frame, near) || !stack_is_there(frame, sizeof(*frame), near))
-		return NULL;
-	return mark_of(frame) == writer->call_mark ? frame : NULL;
-}
-
-/* The mark always matches the call when a signal may arrive: in between, the call is NULL. */
-static void set_call(struct writer *writer, const struct hook_frame *frame)
-{
-	writer->call = NULL;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	writer->call_mark = frame ? mark_of(frame) : 0;
-	__atomic_signal_fence(__ATOMIC_SEQ_CST);
-	writer->call = frame;
-}
-
-void hook_enter(struct hook_frame *frame)
-{
-	struct writer *writer =
-		__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ? writer_mine() : NULL;
-
-	frame->outer = NULL;
-	if (!writer)
-		return;
-	frame->outer = call_around(writer, frame);
-	set_call(writer, frame);
-}
-
-static void end_current(const struct hook_frame *frame)
-{
-	struct writer *writer = writer_mine();
-
-	if (writer && writer->call == frame)
-		set_call(writer, frame->outer);
-}
-
-const struct hook_frame *hook_current(void)
-{
-	struct writer *writer = writer_mine();
-
-	return writer ? call_around(writer, __builtin_frame_address(0)) : NULL;
-}
-
 void hook_leave(struct hook_frame *frame)
 {
 	call_report(frame->hook, frame, clock_ticks());
-	if (frame->hook->traced->way == HOOK_ENTERED)
-		end_current(frame);
 }
 
 void hook_before(struct hook_around *around, uint64_t *window)

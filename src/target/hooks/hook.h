@@ -51,7 +51,6 @@ enum hook_way {
 	HOOK_CHOSEN,    /* likewise; traced_choose decides before the call */
 	HOOK_ANY,       /* arguments unknown */
 	HOOK_WIDE,      /* likewise, with large structures among them */
-	HOOK_ENTERED,   /* like HOOK_ANY; hook_current() finds the call */
 	HOOK_AROUND,    /* like HOOK_ANY; C functions run before and after the call */
 	HOOK_WRAPPER,   /* a C function replaces the call */
 	HOOK_NOTICE,    /* calls hook_on_notice with the register arguments; no record */
@@ -65,10 +64,7 @@ struct hook_frame {
 	uint64_t in_flight; /* its own address, as in struct call_in_flight */
 	uint64_t begin;
 	uint64_t results[2];
-	union {
-		const struct hook_frame *outer; /* the enclosing call, if both are HOOK_ENTERED */
-		uint64_t choice;                /* traced_choose's result, for HOOK_CHOSEN */
-	};
+	uint64_t choice;     /* traced_choose's result, for HOOK_CHOSEN */
 	uint64_t wrapped_sp; /* the caller's stack pointer, in a frame made by a wrapper */
 	uint64_t link;       /* the caller's frame pointer */
 	uint64_t address;    /* the return address */
@@ -197,9 +193,6 @@ uint32_t function_announce(const struct traced *traced, const struct function_na
 /* Switches hooks of imports off for this domain and code, which a table's hooks record. */
 void hooks_mute(enum trace_domain domain, uint64_t code, uint64_t size);
 
-/* The innermost HOOK_ENTERED call of the calling thread; NULL: none, or unknown. */
-const struct hook_frame *hook_current(void);
-
 /* Writes the call, its values and its caller; write functions call it first. False: dropped. */
 bool hook_write_call(struct writer *writer, const struct hook *hook, const struct hook_frame *frame,
 		     uint64_t end);
@@ -212,9 +205,6 @@ struct code {
 	uint64_t begin, size;
 };
 struct code hook_thunks(void);
-
-/* Called by thunk.S before the original of a HOOK_ENTERED call. */
-void hook_enter(struct hook_frame *frame);
 
 /* Called by thunk.S after the original has returned. */
 void hook_leave(struct hook_frame *frame);

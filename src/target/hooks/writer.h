@@ -15,14 +15,9 @@ struct writer {
 	uint64_t busy;   /* address of the seal of the write in progress; 0: none */
 	uint64_t strays; /* calls that found it busy since */
 	/* For domains/cpu/alloc_samples.c, also changed while another call is writing: */
-	int64_t sample_left; /* bytes until the next sample */
-	uint64_t random;     /* 0: not begun */
-	uint64_t handing_on; /* marks a counted call that may tail-call another one; 0: none */
-	/* For HOOK_ENTERED calls: */
-	const struct hook_frame *call; /* the thread's innermost one, see hook_current() */
-	uint64_t call_mark;            /* must match the contents of its frame */
-	uint64_t asked_in,
-		asked; /* number of questions that a runtime asked in the call that began then */
+	int64_t sample_left;     /* bytes until the next sample */
+	uint64_t random;         /* 0: not begun */
+	uint64_t handing_on;     /* marks a counted call that may tail-call another one; 0: none */
 	struct clock_rate clock; /* used for reports of device work, see clock_recent() */
 	/* The session's, mapped while the writer is busy. writers_rings() may return a later
 	 * session's, which nothing keeps mapped. */
@@ -119,7 +114,15 @@ enum callers_extent {
 };
 /* For the session that begins; on limpet's thread. */
 void writer_callers_use(enum trace_domain domain, enum callers_extent extent);
+/* Where a call was made: the frame record (the caller's frame pointer, the return address), and the
+ * caller's stack pointer after the call. */
+struct call_site {
+	const uint64_t *record;
+	uint64_t sp;
+};
 /* Writes a call with its domain's extent of callers. False: dropped. */
+bool writer_call_at(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		    enum trace_domain domain, const struct call_site *site);
 bool writer_call_in(struct writer *writer, const struct record_call *call, const uint64_t *values,
 		    const struct hook_frame *frame);
 /* Writes the callers of the call written last. */

@@ -47,53 +47,71 @@ static uint64_t copied_bytes(const struct writer *writer, uint64_t sp)
 }
 
 /* The host unwinds the copy, and so finds callers without frame pointers, too. */
-static bool write_copy(struct writer *writer, const struct hook_frame *frame)
+static bool write_copy(struct writer *writer, const struct call_site *site)
 {
 	struct record_stack_part caller = {
-		.pc = frame->address & ARCH_ADDRESS_MASK,
-		.sp = hook_caller_sp(frame),
-		.fp = frame->link,
+		.pc = site->record[1] & ARCH_ADDRESS_MASK,
+		.sp = site->sp,
+		.fp = site->record[0],
 	};
 
 	caller.bytes = (uint32_t)copied_bytes(writer, caller.sp);
 	return caller.bytes && writer_stack_copy(writer, &caller);
 }
 
+static void write_callers(struct writer *writer, const struct call_site *site,
+			  enum callers_extent extent)
+{
+	uint64_t frames[RECORD_FRAMES_MAX];
+
+	if (extent == CALLERS_ALL)
+		python_frames_write(writer);
+	if (extent == CALLERS_LINKED || !write_copy(writer, site))
+		writer_stack(writer, frames,
+			     stack_collect(site->record, frames, RECORD_FRAMES_MAX));
+}
+
+bool writer_call_at(struct writer *writer, const struct record_call *call, const uint64_t *values,
+		    enum trace_domain domain, const struct call_site *site)
+{
+	enum callers_extent extent = extents[domain];
+
+	if (extent == CALLERS_NONE)
+		return writer_call(writer, call, values);
+	if (extent == CALLERS_DIRECT)
+		return writer_call_from(writer, call, values, site->record[1] & ARCH_ADDRESS_MASK);
+	if (!writer_call(writer, call, values))
+		return false;
+	write_callers(writer, site, extent);
+	return true;
+}
+
 /* Skips hooked calls that tail-called this one: the application's caller lies further up. */
-static const struct hook_frame *find_outermost(const struct hook_frame *frame)
+static struct call_site site_of(const struct hook_frame *frame)
 {
 	const struct hook_frame *outer;
 
 	while ((outer = hook_outer(frame)) > frame)
 		frame = outer;
-	return frame;
+	return (struct call_site){ &frame->link, hook_caller_sp(frame) };
 }
 
 void writer_callers(struct writer *writer, const struct hook_frame *frame,
 		    enum callers_extent extent)
 {
-	uint64_t frames[RECORD_FRAMES_MAX];
+	struct call_site site = site_of(frame);
 
-	frame = find_outermost(frame);
-	if (extent == CALLERS_ALL)
-		python_frames_write(writer);
-	if (extent == CALLERS_LINKED || !write_copy(writer, frame))
-		writer_stack(writer, frames,
-			     stack_collect(&frame->link, frames, RECORD_FRAMES_MAX));
+	write_callers(writer, &site, extent);
 }
 
 bool writer_call_in(struct writer *writer, const struct record_call *call, const uint64_t *values,
 		    const struct hook_frame *frame)
 {
-	enum callers_extent extent = extents[frame->hook->traced->domain];
+	enum trace_domain domain = frame->hook->traced->domain;
+	struct call_site site;
 
-	if (extent == CALLERS_NONE)
+	if (extents[domain] == CALLERS_NONE)
 		return writer_call(writer, call, values);
-	if (extent == CALLERS_DIRECT)
-		return writer_call_from(writer, call, values,
-					find_outermost(frame)->address & ARCH_ADDRESS_MASK);
-	if (!writer_call(writer, call, values))
-		return false;
-	writer_callers(writer, frame, extent);
-	return true;
+	site = site_of(frame);
+	return writer_call_at(writer, call, values, domain, &site);
 }

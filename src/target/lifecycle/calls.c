@@ -4,10 +4,10 @@
 #include "target/lifecycle/calls.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/engine.h"
+#include "target/amd/show.h"
 #include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/guard.h"
-#include "target/amd/sinks/sdk/sdk.h"
-#include "target/amd/tables/show.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"

@@ -5,8 +5,8 @@
 #include "target/lifecycle/lifecycle.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/engine.h"
 #include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/sdk.h"
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"

@@ -5,7 +5,7 @@
 #include "target/lifecycle/tools.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/sinks/sdk/sdk.h"
+#include "target/amd/engine.h"
 #include "target/lifecycle/library_close.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"

@@ -3,7 +3,7 @@
  */
 #include "target/tool/runtimes.h"
 
-#include "target/domains/amd/amd.h"
+#include "target/amd/sinks/ring/ring.h"
 #include "target/domains/cpu/cpu.h"
 #include "target/domains/cuda/cuda.h"
 #include "target/domains/opencl/opencl.h"

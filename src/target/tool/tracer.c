@@ -5,9 +5,7 @@
 #include "limpet/tool.h"
 #include "shared/arch/syscall.h"
 #include "target/agent/rings.h"
-#include "target/domains/amd/counters/devices.h"
-#include "target/domains/amd/registrations.h"
-#include "target/domains/amd/tables.h"
+#include "target/amd/sinks/ring/ring.h"
 #include "target/hooks/clock.h"
 #include "target/hooks/probe.h"
 #include "target/hooks/python_stack.h"
@@ -30,14 +28,13 @@
 #include <sys/prctl.h>
 
 /* Missing if another program than limpet has loaded this library. */
-#pragma weak limpet_agent_claim
+#pragma weak limpet_agent_amd
 #pragma weak limpet_agent_rings
-#pragma weak limpet_agent_tables
-#pragma weak limpet_agent_take_table
 #pragma weak limpet_agent_is_own
 
 static struct trace_request request;
-static int32_t installed_by; /* the process whose entries are patched; 0: none */
+static const struct amd_engine *engine; /* of the agent; NULL: none */
+static int32_t installed_by;            /* the process whose entries are patched; 0: none */
 
 /* The loader is about to run: modules may be loaded. */
 static const struct traced notices[] = {
@@ -74,6 +71,8 @@ static void on_prctl(uint64_t option, uint64_t value)
 	if (!takes_counter_away(option, value))
 		return;
 	__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
+	if (engine)
+		engine->forbid_counter();
 	note_say(&no_counter);
 }
 
@@ -342,9 +341,8 @@ static int tracer_start(struct rings *rings)
 	prepare_notes(rings);
 	probe_use(&rings->probes);
 	python_stacks_allow();
-	tables_use(limpet_agent_tables);
-	counting_devices_share(limpet_agent_claim ? limpet_agent_claim() : NULL);
-	registrations_use(limpet_agent_take_table, watch_consult);
+	engine = limpet_agent_amd ? limpet_agent_amd(sizeof(*engine)) : NULL;
+	ring_use_engine(engine, watch_consult);
 	r = tracer_want();
 	if (r)
 		return r;

@@ -22,7 +22,7 @@ static void words_add(struct counter_collection *self, const char *format, ...)
 	va_end(arguments);
 }
 
-/* See target/domains/amd/counters/request.h. */
+/* See target/amd/counters/request.h. */
 static void device_write(struct counter_collection *self, const struct counter_device *device)
 {
 	struct counter_shape shape = counter_device_shape(device);

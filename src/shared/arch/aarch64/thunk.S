@@ -7,7 +7,6 @@
  *                    not, it goes on to the original, which sees its caller as ever
  *   thunk_any        for any function: hands on a window of the caller's stack, too
  *   thunk_wide       the same with a larger window
- *   thunk_entered    like thunk_any, and calls hook_enter() before
  *   thunk_around     like thunk_any, and calls hook_before(), which may change the arguments, and
  *                    hook_after(), which may change the result
  *   thunk_wrapper    goes to a C function, with the hook as its sixth argument
@@ -67,8 +66,7 @@
 	note_time
 	.endm
 
-	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on
-	 * purpose. */
+	/* Reloads arguments that hook_before() has clobbered, or changed on purpose. */
 	.macro load_arguments
 	sub	x9, x29, #FRAME_LINK
 	ldp	x0, x1, [x9, #0]
@@ -189,15 +187,6 @@
 	enter
 	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_OFFSET
 	.size thunk_wide, . - thunk_wide
-
-	function thunk_entered
-	enter
-	mov	x0, sp
-	bl	hook_enter
-	.inst	RETURN_MARK
-	load_arguments
-	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET
-	.size thunk_entered, . - thunk_entered
 
 	function thunk_around
 	enter

@@ -60,8 +60,7 @@
 	note_time
 	.endm
 
-	/* Reloads arguments that hook_before() or hook_enter() have clobbered, or changed on
-	 * purpose. */
+	/* Reloads arguments that hook_before() has clobbered, or changed on purpose. */
 	.macro load_arguments
 	mov	rdi, [rbp - FRAME_LINK]
 	mov	rsi, [rbp - FRAME_LINK + 8]
@@ -166,14 +165,6 @@
 	enter
 	hand_on_and_leave STACK_WIDE_WORDS, WIDE_LAST_OFFSET
 	.size thunk_wide, . - thunk_wide
-
-	function thunk_entered
-	enter
-	mov	rdi, rsp
-	call_marked hook_enter
-	load_arguments
-	hand_on_and_leave STACK_WINDOW_WORDS, WINDOW_LAST_OFFSET
-	.size thunk_entered, . - thunk_entered
 
 	function thunk_around
 	enter

@@ -116,16 +116,14 @@ static void queue_drop(struct device_queue *self)
 
 enum device_answer device_queues_judge(uint32_t life, uint32_t puts, const uint64_t *entries)
 {
-	uint32_t puts_now;
-
 	if (device_queues_are_over())
 		return DEVICE_SHUT;
 	if (life != device_queues_life())
 		return DEVICE_GONE;
-	if (!intercept_sees_restarts(entries, &puts_now))
+	if (!intercept_sees_restarts(entries))
 		return DEVICE_SHUT;
 	/* Stubs were stored again: a shutdown of the runtime may have been missed. */
-	return puts_now == puts ? DEVICE_DONE : DEVICE_GONE;
+	return intercept_restart_puts() == puts ? DEVICE_DONE : DEVICE_GONE;
 }
 
 static enum device_answer queue_judge(const struct device_queue *self)
@@ -189,14 +187,21 @@ static int queue_fill_inside(struct device_queue *self, const struct packet_even
 	return r;
 }
 
+int status_of_lack(enum hsa_lack lack)
+{
+	if (lack == LACKS_OWN_FUNCTIONS)
+		return SDK_NO_PROFILE_QUEUE;
+	return lack ? SDK_HSA_NOT_LOADED : SDK_SUCCESS;
+}
+
 /* Reads the life first, so that functions of an earlier life are not used. */
 static int queue_find_runtime(struct device_queue *self)
 {
 	self->life = device_queues_life();
 	if (!hsa_library_hold(&self->library))
 		return SDK_HSA_NOT_LOADED;
-	(void)intercept_sees_restarts(self->library.entries, &self->puts);
-	return hsa_functions_find(&self->library, &self->hsa);
+	self->puts = intercept_restart_puts();
+	return status_of_lack(hsa_find_own(&self->library, NEED_QUEUES, &self->hsa));
 }
 
 /* Everything that enters the loader runs before the gate. */

@@ -41,6 +41,9 @@ struct device_queue {
 	struct config_packets packets;
 };
 
+/* Why functions of HSA cannot be used, as a status. */
+int status_of_lack(enum hsa_lack lack);
+
 /* Call all with the device turn held. A queue's address must not change: queues are static. */
 
 /* A status; on failure there is no queue. HSA_NOT_LOADED: try again later, also if hsa_shut_down()

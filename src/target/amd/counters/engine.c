@@ -346,8 +346,8 @@ static int runtime_find(void)
 	life = device_queues_life();
 	if (!hsa_library_hold(&library))
 		return SDK_HSA_NOT_LOADED;
-	(void)intercept_sees_restarts(library.entries, &puts);
-	r = hsa_functions_find(&library, &hsa);
+	puts = intercept_restart_puts();
+	r = status_of_lack(hsa_find_own(&library, NEED_QUEUES, &hsa));
 	return r ? r : hsa.load_read ? SDK_SUCCESS : SDK_NO_PROFILE_QUEUE;
 }
 

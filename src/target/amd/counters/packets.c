@@ -2,10 +2,10 @@
  * Application calls that use queues. Runs on application threads around these calls: reserves
  * limpet's slots around one packet, and calls the tool when the packet's doorbell is rung.
  */
+#include "target/amd/counters/packets.h"
 #include "target/amd/counters/engine.h"
 #include "target/amd/sinks/sdk/counters/dispatch/asking.h"
 #include "target/amd/sinks/sdk/counters/dispatch/results.h"
-#include "target/amd/tables/watch.h"
 #include "target/runtime/patience.h"
 
 #define INFO_AGENT     0u
@@ -14,6 +14,9 @@
 #define HOST_QUEUES    0x80000000ull /* ids of queues served by the host start here */
 #define GLANCE_NS      20000u
 #define LAST_NS        20000000ull /* before a queue is destroyed */
+
+/* Indices of call_frame.kept. */
+enum { IS_RESERVED, RESERVED };
 
 /* The only counted device; 0: none, or several. */
 static uint64_t agent_find_only(void)
@@ -69,13 +72,13 @@ static void queue_describe(struct counted_queue *entry, const struct hsa_queue *
 		dispatch_engine_note_plain(entry, next - 1);
 }
 
-static const struct hsa_queue *handle_of(const struct sdk_frame *frame)
+static const struct hsa_queue *handle_of(const struct call_frame *frame)
 {
 	return (const struct hsa_queue *)frame->integers[0];
 }
 
 /* NULL: the queue cannot be watched. */
-static struct counted_queue *queue_learn(const struct sdk_frame *frame)
+static struct counted_queue *queue_learn(const struct call_frame *frame)
 {
 	uint64_t lost;
 	struct counted_queue *queue = counted_queue_learn(handle_of(frame), queue_describe, &lost);
@@ -87,7 +90,7 @@ static struct counted_queue *queue_learn(const struct sdk_frame *frame)
 }
 
 /* Waits outside the visit if limpet's packets fill the ring. */
-static void plain_note(const struct sdk_frame *frame, uint64_t last)
+static void plain_note(const struct call_frame *frame, uint64_t last)
 {
 	struct ring_calls calls;
 	struct hsa_ring ring = { .queue = NULL };
@@ -110,39 +113,40 @@ static void plain_note(const struct sdk_frame *frame, uint64_t last)
 }
 
 /* (queue, count) */
-void packets_before_add(struct sdk_frame *frame)
+void packets_before_add(struct call_frame *frame)
 {
 	struct launch_origin origin;
 	struct counted_queue *queue;
 	unsigned visit;
 
-	frame->is_reserved = false;
+	frame->kept[IS_RESERVED] = false;
 	visit = frame->integers[1] == 1 ? dispatch_engine_visit() : 0;
 	if (!visit)
 		return;
 	origin = launch_origin_of(frame);
 	queue = queue_learn(frame);
-	frame->is_reserved = queue && dispatch_engine_reserve(queue, handle_of(frame), &origin,
-							      &frame->reserved);
+	frame->kept[IS_RESERVED] =
+		queue &&
+		dispatch_engine_reserve(queue, handle_of(frame), &origin, &frame->kept[RESERVED]);
 	visit_end(visit);
-	if (!frame->is_reserved)
+	if (!frame->kept[IS_RESERVED])
 		return;
 	/* Adding 0 makes HSA's function return the index without reserving. */
 	frame->integers[1] = 0;
 	dispatch_results_wake();
 }
 
-void packets_after_add(struct sdk_frame *frame, uint64_t end)
+void packets_after_add(struct call_frame *frame, uint64_t end)
 {
 	(void)end;
-	if (frame->is_reserved)
-		frame->results[0] = frame->reserved;
+	if (frame->kept[IS_RESERVED])
+		frame->results[0] = frame->kept[RESERVED];
 	else if (frame->integers[1])
 		plain_note(frame, frame->results[0] + frame->integers[1] - 1);
 }
 
 /* (queue, expected, value): the application reserves slots itself. */
-void packets_after_cas(struct sdk_frame *frame, uint64_t end)
+void packets_after_cas(struct call_frame *frame, uint64_t end)
 {
 	(void)end;
 	if (frame->results[0] == frame->integers[1])
@@ -150,12 +154,12 @@ void packets_after_cas(struct sdk_frame *frame, uint64_t end)
 }
 
 /* (queue, value): likewise. */
-void packets_before_store(struct sdk_frame *frame)
+void packets_before_store(struct call_frame *frame)
 {
 	plain_note(frame, frame->integers[1] - 1);
 }
 
-static uint64_t doorbell_of(const struct sdk_frame *frame)
+static uint64_t doorbell_of(const struct call_frame *frame)
 {
 	const struct hsa_queue *queue = handle_of(frame);
 
@@ -192,26 +196,26 @@ static bool queue_is_read(uint64_t doorbell)
 
 /* An application that has seen its last kernel finish does not wait for limpet's packets behind it:
  * gives the device a moment for them. */
-void packets_before_destroy(struct sdk_frame *frame)
+void packets_before_destroy(struct call_frame *frame)
 {
 	struct patience patience = { 0, 0 };
 
 	uint64_t doorbell = dispatch_engine_is_begun() ? doorbell_of(frame) : 0;
 
-	frame->reserved = 0;
-	frame->is_reserved = false;
+	frame->kept[RESERVED] = 0;
+	frame->kept[IS_RESERVED] = false;
 	if (!doorbell)
 		return;
 	while (!queue_is_read(doorbell) && patience_pause(&patience, GLANCE_NS, LAST_NS))
 		;
-	frame->is_reserved = counted_queue_leave(doorbell);
-	frame->reserved = dispatch_engine_leave_queue(doorbell);
+	frame->kept[IS_RESERVED] = counted_queue_leave(doorbell);
+	frame->kept[RESERVED] = dispatch_engine_leave_queue(doorbell);
 }
 
 /* A queue whose destruction failed keeps running, unseen until it is used again. */
-static void queue_end(const struct sdk_frame *frame)
+static void queue_end(const struct call_frame *frame)
 {
-	if (!frame->is_reserved)
+	if (!frame->kept[IS_RESERVED])
 		return;
 	if ((int32_t)frame->results[0])
 		dispatch_engine_spoil();
@@ -220,32 +224,37 @@ static void queue_end(const struct sdk_frame *frame)
 
 /* The device executes no packet of a destroyed queue. Its doorbell may belong to another queue by
  * now. */
-void packets_after_destroy(struct sdk_frame *frame, uint64_t end)
+void packets_after_destroy(struct call_frame *frame, uint64_t end)
 {
 	unsigned visit = 0;
 
 	(void)end;
 	queue_end(frame);
-	if (frame->reserved && !(int32_t)frame->results[0])
+	if (frame->kept[RESERVED] && !(int32_t)frame->results[0])
 		visit = dispatch_engine_visit();
 	if (!visit)
 		return;
-	counted_sets_lose(frame->reserved, dispatch_engine_hsa());
+	counted_sets_lose(frame->kept[RESERVED], dispatch_engine_hsa());
 	visit_end(visit);
 }
 
 /* The call is unseen: the queue must not be found by its doorbell, which any signal may reuse. */
-void packets_missed(const struct sdk_frame *frame)
+void packets_missed(const struct call_frame *frame)
 {
-	if (!dispatch_engine_is_begun())
-		return;
-	dispatch_engine_spoil();
-	if (watch_at(frame->slot->watch)->before == packets_before_destroy)
+	if (dispatch_engine_is_begun())
+		dispatch_engine_spoil();
+	(void)frame;
+}
+
+void packets_missed_destroy(const struct call_frame *frame)
+{
+	packets_missed(frame);
+	if (dispatch_engine_is_begun())
 		(void)dispatch_engine_leave_queue(doorbell_of(frame));
 }
 
 /* (signal, value): a doorbell, or any other signal. */
-void packets_before_ring(struct sdk_frame *frame)
+void packets_before_ring(struct call_frame *frame)
 {
 	uint64_t last = frame->integers[1];
 

@@ -4,14 +4,11 @@
 #include "target/amd/hsa/code_loader.h"
 
 #include "target/amd/hsa/code_store.h"
-#include "target/amd/sinks/sdk/devices/agents.h"
-#include "target/amd/tables/intercept.h"
-#include "target/amd/tables/signature.h"
+#include "target/amd/hsa/functions.h"
 #include "target/runtime/hsa_gate.h"
-#include "target/runtime/page.h"
-#include "target/runtime/text.h"
 
 enum { LOADER_EXTENSION = 0x201, STORAGE_FILE = 1, STORAGE_MEMORY = 2 };
+enum { EXECUTABLE_STATE = 2, IS_FROZEN = 1 };
 enum {
 	OBJECT_AGENT = 3,
 	OBJECT_STORAGE = 4,
@@ -36,34 +33,24 @@ enum {
 	IS_KERNEL = 1,
 };
 
-#define SYMBOLS "hsa_executable_iterate_agent_symbols"
-
-/* Functions of the runtime, from its tables. */
-typedef int each_object(uint64_t executable, uint64_t object, void *data);
-typedef int each_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, void *data);
-typedef int each_executable(uint64_t executable, void *data);
+/* The runtime's extension table. */
 struct loader {
 	void *others[3];
-	int (*each_object)(uint64_t executable, each_object *visit, void *data);
+	int (*each_object)(uint64_t executable, hsa_visit_of *visit, void *data);
 	int (*object_info)(uint64_t object, uint32_t what, void *ret);
 	void *reader;
-	int (*each_executable)(each_executable *visit, void *data);
+	int (*each_executable)(hsa_visit *visit, void *data);
 };
 
-static struct {
-	struct loader loader;
-	int (*symbols)(uint64_t, uint64_t, each_symbol *, void *);
-	int (*symbol_info)(uint64_t, uint32_t, void *);
-	const struct agent_table *table; /* NULL: unknown */
-} hsa;
+static struct loader loader;
 
 static void read_symbol(uint64_t symbol, struct code_kernel_data *data)
 {
-	(void)hsa.symbol_info(symbol, SYMBOL_OBJECT, &data->object);
-	(void)hsa.symbol_info(symbol, SYMBOL_KERNARG, &data->kernarg);
-	(void)hsa.symbol_info(symbol, SYMBOL_KERNARG_ALIGNMENT, &data->kernarg_alignment);
-	(void)hsa.symbol_info(symbol, SYMBOL_GROUP, &data->group);
-	(void)hsa.symbol_info(symbol, SYMBOL_PRIVATE, &data->private);
+	(void)hsa_calls.symbol_info(symbol, SYMBOL_OBJECT, &data->object);
+	(void)hsa_calls.symbol_info(symbol, SYMBOL_KERNARG, &data->kernarg);
+	(void)hsa_calls.symbol_info(symbol, SYMBOL_KERNARG_ALIGNMENT, &data->kernarg_alignment);
+	(void)hsa_calls.symbol_info(symbol, SYMBOL_GROUP, &data->group);
+	(void)hsa_calls.symbol_info(symbol, SYMBOL_PRIVATE, &data->private);
 }
 
 static const char *read_name(uint64_t symbol)
@@ -71,10 +58,10 @@ static const char *read_name(uint64_t symbol)
 	uint32_t length = 0;
 	char *name;
 
-	if (hsa.symbol_info(symbol, SYMBOL_NAME_LENGTH, &length) || !length)
+	if (hsa_calls.symbol_info(symbol, SYMBOL_NAME_LENGTH, &length) || !length)
 		return NULL;
 	name = code_store_text(length);
-	if (!name || hsa.symbol_info(symbol, SYMBOL_NAME, name))
+	if (!name || hsa_calls.symbol_info(symbol, SYMBOL_NAME, name))
 		return NULL;
 	name[length] = 0;
 	return name;
@@ -87,17 +74,19 @@ static int note_symbol(uint64_t executable, uint64_t agent, uint64_t symbol, voi
 	uint32_t kind = 0;
 
 	(void)executable, (void)agent;
-	if (hsa.symbol_info(symbol, SYMBOL_KIND, &kind) || kind != IS_KERNEL)
+	if (hsa_calls.symbol_info(symbol, SYMBOL_KIND, &kind) || kind != IS_KERNEL)
 		return 0;
 	kernel = code_store_add(read_name(symbol), object->data.id);
-	if (kernel)
-		read_symbol(symbol, &kernel->data);
+	if (!kernel)
+		return 0;
+	read_symbol(symbol, &kernel->data);
+	code_store_index(kernel);
 	return 0;
 }
 
 static void read_object(uint64_t handle, struct code_object_data *data)
 {
-	int (*info)(uint64_t, uint32_t, void *) = hsa.loader.object_info;
+	int (*info)(uint64_t, uint32_t, void *) = loader.object_info;
 	uint32_t length = 0;
 	char *uri;
 
@@ -111,7 +100,6 @@ static void read_object(uint64_t handle, struct code_object_data *data)
 		(void)info(handle, OBJECT_MEMORY, &data->memory);
 		(void)info(handle, OBJECT_MEMORY_SIZE, &data->memory_bytes);
 	}
-	data->agent = agent_of_hsa(data->hsa_agent);
 	uri = !info(handle, OBJECT_URI_LENGTH, &length) && length ? code_store_text(length) : NULL;
 	if (uri && !info(handle, OBJECT_URI, uri)) {
 		uri[length] = 0;
@@ -123,8 +111,10 @@ static bool has_object(uint64_t executable, uint64_t handle)
 {
 	for (uint32_t i = 0; i < code_store->object_count; i++)
 		if (code_store->objects[i].executable == executable &&
-		    code_store->objects[i].handle == handle && !code_store->objects[i].is_gone)
+		    code_store->objects[i].handle == handle && !code_store->objects[i].is_gone) {
+			code_store->objects[i].is_listed = true;
 			return true;
+		}
 	return false;
 }
 
@@ -135,83 +125,62 @@ static int note_object(uint64_t executable, uint64_t handle, void *data)
 
 	(void)data;
 	if (code_store->object_count == OBJECTS_MAX || has_object(executable, handle) ||
-	    hsa.loader.object_info(handle, OBJECT_STORAGE, &storage) || !storage)
+	    loader.object_info(handle, OBJECT_STORAGE, &storage) || !storage)
 		return 0;
 	object->data = (struct code_object_data){ .size = sizeof(object->data),
 						  .id = code_store->object_count + 1ull,
 						  .storage = storage };
 	object->executable = executable;
 	object->handle = handle;
+	object->is_listed = true;
 	read_object(handle, &object->data);
 	code_store->object_count++;
-	(void)hsa.symbols(executable, object->data.hsa_agent, note_symbol, object);
+	(void)hsa_calls.each_symbol(executable, object->data.hsa_agent, note_symbol, object);
 	return 0;
 }
 
+/* The kernels of an executable that is not frozen have no addresses yet. */
 static int note_executable(uint64_t executable, void *data)
 {
-	return hsa.loader.each_object(executable, note_object, data);
+	uint32_t state = IS_FROZEN;
+
+	if (hsa_calls.executable_info &&
+	    hsa_calls.executable_info(executable, EXECUTABLE_STATE, &state))
+		return 0;
+	if (state != IS_FROZEN)
+		return 0;
+	return loader.each_object(executable, note_object, data);
 }
 
-static uint64_t find_function(const struct agent_table *known, const char *name)
+static bool loader_find(void)
 {
-	const struct api_table *core = &api_tables[0];
-	uint64_t *slots;
-	unsigned count = intercept_read(known, core, &slots);
-
-	for (unsigned i = 0; i < MIN(count, core->count); i++)
-		if (text_equal(core->signatures[i].name, name))
-			return intercept_original(core, i, slots);
-	return 0;
+	return !hsa_calls.extension(LOADER_EXTENSION, 1, sizeof(loader), &loader) &&
+	       loader.each_object && loader.object_info && loader.each_executable;
 }
 
-static bool find_in(const struct agent_table *known)
+static void all_look(void)
 {
-	typedef int extension_function(uint16_t, uint16_t, size_t, void *);
-	extension_function *extension =
-		(extension_function *)find_function(known, "hsa_system_get_major_extension_table");
-
-	hsa.symbols =
-		(int (*)(uint64_t, uint64_t, each_symbol *, void *))find_function(known, SYMBOLS);
-	hsa.symbol_info = (int (*)(uint64_t, uint32_t, void *))find_function(
-		known, "hsa_executable_symbol_get_info");
-	return extension && hsa.symbols && hsa.symbol_info &&
-	       !extension(LOADER_EXTENSION, 1, sizeof(hsa.loader), &hsa.loader) &&
-	       hsa.loader.each_object && hsa.loader.object_info && hsa.loader.each_executable;
-}
-
-/* The application may have closed the runtime since, and other code may be mapped there. */
-static bool is_there(void)
-{
-	return hsa.table && find_function(hsa.table, SYMBOLS) == (uint64_t)hsa.symbols;
-}
-
-static bool find_hsa(void)
-{
-	if (is_there())
-		return true;
-	hsa.table = NULL;
-	for (uint32_t i = 0; !hsa.table && i < agent_page.table_count; i++)
-		if (find_in(&agent_page.tables[i]))
-			hsa.table = &agent_page.tables[i];
-	return hsa.table;
+	for (uint32_t i = 0; i < code_store->object_count; i++)
+		code_store->objects[i].is_listed = false;
+	/* Without a whole list none counts as unloaded. */
+	if (!loader.each_executable(note_executable, NULL))
+		return;
+	for (uint32_t i = 0; i < code_store->object_count; i++)
+		code_store->objects[i].is_listed = true;
 }
 
 bool code_loader_look(uint64_t executable)
 {
+	if (!hsa_find(NEED_CODE) || !code_store_open())
+		return true;
 	if (!hsa_gate_enter())
 		return false;
-	if (!code_store_open() || !find_hsa())
+	if (!loader_find())
 		;
 	else if (executable)
 		(void)note_executable(executable, NULL);
 	else
-		(void)hsa.loader.each_executable(note_executable, NULL);
+		all_look();
 	hsa_gate_leave();
 	return true;
-}
-
-void code_loader_forget(void)
-{
-	hsa.table = NULL;
 }

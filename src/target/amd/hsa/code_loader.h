@@ -10,6 +10,3 @@
  * Called under the store's lock. False: the application may be starting or shutting down the
  * runtime; call again later. */
 bool code_loader_look(uint64_t executable);
-
-/* The runtime was shut down: the next one has other functions. */
-void code_loader_forget(void);

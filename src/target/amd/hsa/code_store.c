@@ -23,11 +23,11 @@ bool code_store_lock(void)
 {
 	struct patience patience = { 0, 0 };
 
-	if (__atomic_load_n(&busy_thread, __ATOMIC_RELAXED) == sdk_thread_number())
+	if (__atomic_load_n(&busy_thread, __ATOMIC_RELAXED) == call_thread_number())
 		return false;
 	do {
 		if (!__atomic_exchange_n(&is_busy, 1, __ATOMIC_ACQUIRE)) {
-			__atomic_store_n(&busy_thread, sdk_thread_number(), __ATOMIC_RELAXED);
+			__atomic_store_n(&busy_thread, call_thread_number(), __ATOMIC_RELAXED);
 			return true;
 		}
 	} while (patience_pause(&patience, PAUSE_NS, LIMIT_NS));
@@ -97,29 +97,36 @@ struct code_kernel *code_store_add(const char *name, uint64_t code_object)
 	return kernel;
 }
 
-static bool kernel_is(uint32_t number, uint64_t object)
+static uint32_t *object_bucket(uint64_t object)
 {
-	const struct code_kernel *kernel = &code_store->kernels[number - 1];
-
-	return kernel->data.object == object && !kernel->is_gone;
+	return &code_store->object_buckets[(object * 0x9e3779b97f4a7c15u >> 40) % BUCKETS];
 }
 
-/* Checks the kernel found last for such an object first. */
+void code_store_index(struct code_kernel *kernel)
+{
+	uint32_t *bucket = object_bucket(kernel->data.object);
+
+	kernel->next_object = *bucket;
+	/* Release: pairs with code_store_find_object(), which takes no lock. */
+	__atomic_store_n(bucket, (uint32_t)kernel->data.id, __ATOMIC_RELEASE);
+}
+
 uint64_t code_store_find_object(uint64_t object)
 {
-	static uint32_t found[OBJECTS_MAX];
-	uint32_t *hint = &found[(object >> 6 ^ object >> 18) % OBJECTS_MAX];
-	uint32_t number = __atomic_load_n(hint, __ATOMIC_RELAXED);
+	uint32_t at =
+		code_store && object ? __atomic_load_n(object_bucket(object), __ATOMIC_ACQUIRE) : 0;
 
-	if (!code_store || !object)
-		return 0;
-	if (number && kernel_is(number, object))
-		return number;
-	number = __atomic_load_n(&code_store->kernel_count, __ATOMIC_ACQUIRE);
-	while (number && !kernel_is(number, object))
-		number--;
-	__atomic_store_n(hint, number, __ATOMIC_RELAXED);
-	return number;
+	while (at && (code_store->kernels[at - 1].is_gone ||
+		      code_store->kernels[at - 1].data.object != object))
+		at = code_store->kernels[at - 1].next_object;
+	return at;
+}
+
+const char *code_store_name(uint64_t object)
+{
+	uint64_t id = code_store_find_object(object);
+
+	return id ? code_store->kernels[id - 1].data.name : NULL;
 }
 
 uint64_t code_store_find(const char *name)

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/abi.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
 
@@ -16,7 +16,7 @@
 /* Layouts that tools see. */
 struct code_object_data {
 	uint64_t size, id;
-	struct sdk_handle agent;
+	uint64_t agent; /* the SDK's handle, filled in by sinks/sdk */
 	uint64_t hsa_agent;
 	const char *uri;
 	uint64_t base, bytes;
@@ -45,14 +45,15 @@ _Static_assert(sizeof(struct code_kernel_data) == 88, "as in the headers");
 struct code_object {
 	struct code_object_data data;
 	uint64_t executable, handle;
-	uint64_t told; /* bits: contexts */
+	uint64_t told;  /* bits: contexts */
+	bool is_listed; /* by the runtime's loader, in the last list of all */
 	bool is_gone;
 };
 
 struct code_kernel {
 	struct code_kernel_data data;
 	uint64_t told;
-	uint32_t next; /* next older kernel of the bucket, + 1 */
+	uint32_t next, next_object; /* next older kernels of the buckets, + 1 */
 	bool is_gone;
 };
 
@@ -60,7 +61,8 @@ struct code_store {
 	uint32_t object_count, kernel_count, text_used;
 	struct code_object objects[OBJECTS_MAX];
 	struct code_kernel kernels[KERNELS_MAX];
-	uint32_t buckets[BUCKETS]; /* by name: the newest kernel, + 1 */
+	/* The newest kernel, + 1, by name and by the object in its packets. */
+	uint32_t buckets[BUCKETS], object_buckets[BUCKETS];
 	char text[TEXT_BYTES];
 };
 extern struct code_store *code_store; /* NULL: nothing was stored yet */
@@ -74,8 +76,12 @@ void code_store_adopt(void);
 bool code_store_open(void);
 char *code_store_text(uint32_t length);
 struct code_kernel *code_store_add(const char *name, uint64_t code_object);
+/* Its `object` is known. */
+void code_store_index(struct code_kernel *kernel);
 
 /* The id of the kernel with that `object` in its packets; 0: none. Lock-free. */
 uint64_t code_store_find_object(uint64_t object);
+/* Its name, which stays; NULL: unknown. Lock-free. */
+const char *code_store_name(uint64_t object);
 /* The id of the newest kernel of that name; 0: none. Lock-free. */
 uint64_t code_store_find(const char *name);

@@ -1,58 +1,42 @@
 /*
- * Runs on threads of the runtime, which calls twice per event: at its begin and at its end.
+ * Runs on the runtime's threads, which call twice for each event: at its begin and at its end.
  */
 #include "target/amd/hsa/scratch.h"
 
-#include "target/amd/sinks/sdk/buffers/buffers.h"
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/devices/agents.h"
-#include "target/amd/sinks/sdk/external.h"
-#include "target/amd/sinks/sdk/moments.h"
-#include "target/amd/sinks/sdk/service.h"
+#include "target/amd/events/events.h"
+#include "target/amd/events/moments.h"
+#include "target/amd/hsa/layouts.h"
+#include "target/amd/tables/threads.h"
 #include "target/runtime/page.h"
 
 #define BEGUN_MAX 32u
 
-struct scratch_queue {
-	uint32_t type, features;
-	void *base;
-	uint64_t doorbell;
-	uint32_t size, reserved;
-	uint64_t id;
-};
-
-/* The runtime's event; the last three fields are set only at the end of an allocation. */
-struct scratch_event {
+/* The runtime's argument; the last three fields are valid only at the end of an allocation. */
+struct scratch_call {
 	uint32_t kind;
-	const struct scratch_queue *queue;
+	const struct hsa_queue *queue;
 	uint32_t flags;
 	uint64_t dispatch, size, slots;
 };
 
-struct scratch_record {
-	uint64_t size;
-	int32_t kind, operation;
-	struct correlation correlation;
-	struct sdk_handle agent, queue;
-	uint64_t thread, start_ns, end_ns;
-	uint32_t flags;
-	uint64_t bytes;
-};
-_Static_assert(sizeof(struct scratch_record) == 96, "as in the headers");
-
-enum { ALLOCATED = 1, FREED, RECLAIMED };
-
-/* Events under way, by thread. */
+/* Events in progress, by thread. */
 static struct {
 	int32_t thread;
 	uint64_t begin;
 } begun[BEGUN_MAX];
+static bool is_seen;
 
-static int on_begin(const struct scratch_event *event)
+/* Only tools can do without the machine's counter. */
+static uint64_t scratch_ticks(void)
 {
-	int32_t thread = sdk_thread_number();
+	return events_ring() ? clock_ticks() : moment_ticks();
+}
 
-	(void)event;
+static int on_begin(const struct scratch_call *call)
+{
+	int32_t thread = call_thread_number();
+
+	(void)call;
 	for (unsigned i = 0; i < BEGUN_MAX; i++) {
 		int32_t nobody = 0;
 
@@ -60,14 +44,14 @@ static int on_begin(const struct scratch_event *event)
 		    !__atomic_compare_exchange_n(&begun[i].thread, &nobody, thread, false,
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
-		begun[i].begin = moment_ticks();
+		begun[i].begin = scratch_ticks();
 		break;
 	}
 	return 0;
 }
 
 /* The begin of the thread's event; now, if the begin was not seen. */
-static uint64_t end_event(int32_t thread)
+static uint64_t event_end(int32_t thread)
 {
 	for (unsigned i = 0; i < BEGUN_MAX; i++)
 		if (__atomic_load_n(&begun[i].thread, __ATOMIC_RELAXED) == thread) {
@@ -76,68 +60,63 @@ static uint64_t end_event(int32_t thread)
 			__atomic_store_n(&begun[i].thread, 0, __ATOMIC_RELAXED);
 			return begin;
 		}
-	return moment_ticks();
+	return scratch_ticks();
 }
 
-static int write_event(const struct scratch_event *event, int operation)
+static int event_report(const struct scratch_call *call, enum memory_operation operation)
 {
-	struct sdk_thread *thread = sdk_thread_mine();
-	struct scratch_record record = { sizeof(record), BUFFER_SCRATCH, operation,
-					 .flags = event->flags };
+	int32_t thread = call_thread_number();
+	uint64_t begin = event_end(thread);
 
-	if (!thread)
-		return 0;
-	record.start_ns = moment_ns(end_event(thread->number));
-	record.end_ns = MAX(moment_now(), record.start_ns);
-	record.thread = (uint64_t)thread->number;
-	record.agent = agent_of_queue(event->queue);
-	record.queue.handle = event->queue ? event->queue->id + 1 : 0;
-	record.bytes = operation == ALLOCATED ? event->size : 0;
-	record.correlation.internal =
-		sdk_thread_current(thread, (uint64_t)__builtin_frame_address(0));
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
-		const struct buffer_service *service = &sdk_contexts[i].buffers[BUFFER_SCRATCH];
-
-		if (context_state(&sdk_contexts[i]) != CONTEXT_ACTIVE || !service->buffer.handle ||
-		    (service->operations && !(service->operations->bits[0] >> operation & 1)))
-			continue;
-		record.correlation.external = external_current(i, thread->number);
-		buffer_write(i, BUFFER_SCRATCH, &record, sizeof(record));
-	}
+	events_scratch(&(struct scratch_event){
+		operation, operation == MEMORY_ALLOCATE ? call->size : 0, call->flags, begin,
+		scratch_ticks(), (uint64_t)thread, call->queue });
 	return 0;
 }
 
-static int on_allocated(const struct scratch_event *event)
+static int on_allocated(const struct scratch_call *call)
 {
-	return write_event(event, ALLOCATED);
+	return event_report(call, MEMORY_ALLOCATE);
 }
 
-static int on_freed(const struct scratch_event *event)
+static int on_freed(const struct scratch_call *call)
 {
-	return write_event(event, FREED);
+	return event_report(call, MEMORY_FREE);
 }
 
-static int on_reclaimed(const struct scratch_event *event)
+static int on_reclaimed(const struct scratch_call *call)
 {
-	return write_event(event, RECLAIMED);
+	return event_report(call, MEMORY_RECLAIM);
 }
 
-typedef int on_event(const struct scratch_event *);
+typedef int on_event(const struct scratch_call *);
 static on_event *const functions[] = { on_begin, on_allocated, on_begin,
 				       on_freed, on_begin,     on_reclaimed };
 
-/* Entries with another tool's function are not changed. */
-void scratch_change(uint64_t *slots, unsigned count, bool is_wanted)
+/* Events whose end was not seen would occupy entries for ever. */
+static void begun_forget(void)
 {
+	for (unsigned i = 0; i < BEGUN_MAX; i++)
+		__atomic_store_n(&begun[i].thread, 0, __ATOMIC_RELAXED);
+}
+
+void scratch_change(uint64_t *entries, unsigned count, bool is_wanted)
+{
+	if (is_wanted && !is_seen)
+		begun_forget();
+	is_seen = false;
 	for (unsigned i = 0; i < MIN(count, (unsigned)ARRAY_SIZE(functions)); i++) {
 		uint64_t ours = (uint64_t)functions[i], nothing = 0;
 
-		if (is_wanted)
-			__atomic_compare_exchange_n(&slots[i], &nothing, ours, false,
-						    __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
-		else
-			__atomic_compare_exchange_n(&slots[i], &ours, 0, false, __ATOMIC_ACQ_REL,
-						    __ATOMIC_RELAXED);
+		__atomic_compare_exchange_n(&entries[i], is_wanted ? &nothing : &ours,
+					    is_wanted ? ours : 0, false, __ATOMIC_ACQ_REL,
+					    __ATOMIC_RELAXED);
+		is_seen |= __atomic_load_n(&entries[i], __ATOMIC_RELAXED) == (uint64_t)functions[i];
 		agent_page.has_hooked |= is_wanted;
 	}
+}
+
+bool scratch_is_seen(void)
+{
+	return is_seen;
 }

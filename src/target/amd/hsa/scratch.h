@@ -1,10 +1,13 @@
 /*
- * Scratch memory of devices, reported through HSA's table for tools.
+ * Scratch memory: HSA calls tools through a table of its own when kernels need more of it.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Stores limpet's functions in the table, or removes them. The caller holds the table's library. */
-void scratch_change(uint64_t *slots, unsigned count, bool is_wanted);
+/* Stores limpet's functions into empty entries, or removes them; functions of another tool stay,
+ * and their events are not seen. The caller holds the table's library, and has made it writable. */
+void scratch_change(uint64_t *entries, unsigned count, bool is_wanted);
+/* True if an entry leads to limpet. */
+bool scratch_is_seen(void);

@@ -1,35 +1,47 @@
 /*
- * API tables are variables of their runtime's library: read and written while the loader is held,
- * so that the library stays mapped. Where a library was unmapped, another mapping may be by now.
+ * Tables are read and written while the loader is held, so that their libraries stay mapped. A live
+ * table gets a block of slots the first time that a function of it is wanted, and keeps it: the
+ * application may have kept the address of a stub.
  */
 #include "target/amd/tables/intercept.h"
 
-#include "target/amd/counters/device_queue.h"
-#include "target/amd/counters/engine.h"
-#include "target/amd/hsa/scratch.h"
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/devices/streams.h"
-#include "target/amd/sinks/sdk/service.h"
+#include "target/amd/tables/read.h"
 #include "target/amd/tables/watch.h"
-#include "target/hooks/patches.h"
 #include "target/hooks/protection.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 
-#define SLOTS_MAX      2048u
-#define HSA_HEAD_WORDS 2u
+#include <errno.h>
+
+#define BLOCKS_MAX     64u
 #define HSA_TOOLS_PART 4u
 #define RESTART_SLOTS  2u /* the first of HSA's core table: hsa_init, hsa_shut_down */
+#define UNKNOWN_BYTES  (STACK_WINDOW_WORDS * 8u)
 #define LOCK_LIMIT_NS  2000000000ull
 #define LOCK_PAUSE_NS  1000000
 
-struct call_layout service_layouts[SERVICE_SLOTS];
-static uint32_t wanted_tools; /* bits */
+/* Slots of a live table, or of the end that it has grown by. */
+struct slot_block {
+	const uint64_t *entries; /* of the table */
+	uint16_t from, count;    /* indices in the table */
+	uint16_t first;          /* the first slot */
+	uint8_t table;           /* enum api_table_number */
+};
+
+struct call_slot call_slots[CALL_SLOTS];
+static struct slot_block blocks[BLOCKS_MAX];
+static uint32_t block_count, slot_count;
+static const struct intercept_policy *policy;
 static uint32_t is_changing;
-static uint32_t restart_puts; /* stubs stored in the entries of hsa_init() and hsa_shut_down() */
+static uint32_t restart_puts;
 static uint32_t is_updating, is_outdated;
+
+void intercept_use(const struct intercept_policy *used)
+{
+	__atomic_store_n(&policy, used, __ATOMIC_RELEASE);
+}
 
 /* Lock for changing tables, which takes microseconds. Taken only inside forks_hold(), so that a
  * forked child never inherits it locked. */
@@ -49,448 +61,353 @@ static void tables_unlock(void)
 	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
 }
 
-static bool wants_callback(const struct sdk_context *context, int kind, unsigned operation)
+void intercept_each(void (*visit)(struct call_slot *slot, void *data), void *data)
 {
-	return callback_wants(&context->callbacks[kind], operation);
+	/* Acquire: pairs with block_make(). */
+	uint32_t count = __atomic_load_n(&slot_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		visit(&call_slots[i], data);
 }
 
-static bool wants_buffer(const struct sdk_context *context, int kind, unsigned operation)
+static void slot_update(struct call_slot *slot, void *data)
 {
-	return kind && buffer_wants(&context->buffers[kind], operation);
-}
-
-/* True while queues of the agent, or limpet's packets in application queues, exist: the stub then
- * stays, whatever contexts want. */
-static bool is_held(const struct sdk_slot *slot)
-{
-	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
-
-	return watch && ((watch->is_for_all && device_queues_are_claimed()) ||
-			 (watch->is_for_packets && dispatch_engine_is_begun()));
-}
-
-/* Calls that write packets, and calls that load code objects, which identify a packet's kernel. */
-static bool is_for_kernels(const struct slot_watch *watch)
-{
-	return watch->is_for_packets || watch->callback_kinds[0] == CALLBACK_CODE_OBJECT;
-}
-
-/* The bits of watch.h that a context needs. */
-static uint8_t wants_watch(const struct sdk_context *context, const struct sdk_slot *slot)
-{
-	const struct slot_watch *watch = slot->watch ? watch_at(slot->watch) : NULL;
-	uint8_t wanted = 0;
-
-	if (slot->stream_use && context->callbacks[CALLBACK_STREAM].callback)
-		wanted |= WATCHING_STREAM;
-	if (watch && (watch->is_for_all || (context->counts_kernels && is_for_kernels(watch))))
-		wanted |= WATCHING_CALL;
-	for (unsigned i = 0; watch && i < WATCH_KINDS; i++)
-		if (context->callbacks[watch->callback_kinds[i]].callback ||
-		    context->buffers[watch->buffer_kinds[i]].buffer.handle)
-			wanted |= WATCHING_CALL;
-	return wanted;
-}
-
-static bool wants_slot(const struct sdk_context *context, const struct sdk_slot *slot)
-{
-	const struct api_table *table = slot->table;
-
-	return wants_watch(context, slot) ||
-	       wants_callback(context, table->callback_kind, slot->operation) ||
-	       wants_buffer(context, table->buffer_kind, slot->operation) ||
-	       wants_buffer(context, table->extended_kind, slot->operation);
-}
-
-static void update_slot(struct sdk_slot *slot, uint64_t active)
-{
-	const struct api_table *table = slot->table;
-	uint64_t callbacks = 0, records = 0, extended = 0;
-	uint8_t watching = is_held(slot) ? WATCHING_CALL : 0;
-
-	for (; active; active &= active - 1) {
-		unsigned i = (unsigned)__builtin_ctzll(active);
-		uint64_t bit = 1ull << i;
-
-		watching |= wants_watch(&sdk_contexts[i], slot);
-		callbacks |=
-			wants_callback(&sdk_contexts[i], table->callback_kind, slot->operation) *
-			bit;
-		records |=
-			wants_buffer(&sdk_contexts[i], table->buffer_kind, slot->operation) * bit;
-		extended |=
-			wants_buffer(&sdk_contexts[i], table->extended_kind, slot->operation) * bit;
-	}
-	__atomic_store_n(&slot->watching, watching, __ATOMIC_RELAXED);
-	/* Release: pairs with collect_contexts(); publishes each context's services. */
-	__atomic_store_n(&slot->callbacks, callbacks, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->buffers, records, __ATOMIC_RELEASE);
-	__atomic_store_n(&slot->extended, extended, __ATOMIC_RELEASE);
-	/* Release: stored last; a call that still sees old words above is not shown. */
-	__atomic_store_n(&slot->is_on, watching || (callbacks | records | extended) != 0,
-			 __ATOMIC_RELEASE);
-}
-
-static void update_all(void)
-{
-	uint64_t active = 0, retirements = 0;
-
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
-			active |= 1ull << i;
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (active >> i & 1 && sdk_contexts[i].buffers[BUFFER_RETIREMENT].buffer.handle)
-			retirements |= 1ull << i;
-	__atomic_store_n(&service_retirements, retirements, __ATOMIC_RELAXED);
-	for (unsigned i = 0; i < SERVICE_SLOTS; i++)
-		if (service_slots[i].table)
-			update_slot(&service_slots[i], active);
+	(void)data;
+	if (slot->is_prepared)
+		policy->update(slot);
 }
 
 /* A thread that finds an update under way leaves the rest to the updating thread. */
 void intercept_update(void)
 {
 	__atomic_store_n(&is_outdated, 1, __ATOMIC_SEQ_CST);
-	while (__atomic_load_n(&is_outdated, __ATOMIC_SEQ_CST) &&
+	while (policy && __atomic_load_n(&is_outdated, __ATOMIC_SEQ_CST) &&
 	       !__atomic_exchange_n(&is_updating, 1, __ATOMIC_ACQUIRE)) {
 		__atomic_store_n(&is_outdated, 0, __ATOMIC_SEQ_CST);
-		update_all();
+		policy->begin();
+		intercept_each(slot_update, NULL);
 		__atomic_store_n(&is_updating, 0, __ATOMIC_SEQ_CST);
 	}
 }
 
-struct question {
-	uint64_t start, end;
-	bool is_there;
-};
-
-static int ask_module(struct dl_phdr_info *info, size_t size, void *data)
+struct call_slot *intercept_find(const uint64_t *entries, enum api_table_number number,
+				 unsigned operation)
 {
-	struct question *question = data;
+	uint32_t count = __atomic_load_n(&block_count, __ATOMIC_ACQUIRE);
 
-	(void)size;
-	for (unsigned i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *part = &info->dlpi_phdr[i];
-		uint64_t start = info->dlpi_addr + part->p_vaddr;
-
-		if (part->p_type == PT_LOAD && part->p_flags & PF_W && question->start >= start &&
-		    question->end <= start + part->p_memsz)
-			question->is_there = true;
-	}
-	return question->is_there;
+	for (uint32_t i = 0; i < count; i++)
+		if (blocks[i].entries == entries && blocks[i].table == number &&
+		    operation - blocks[i].from < blocks[i].count)
+			return &call_slots[blocks[i].first + operation - blocks[i].from];
+	return NULL;
 }
 
-static bool is_there(uint64_t address, uint64_t size)
+static bool has_block(enum api_table_number number)
 {
-	struct question question = { address, address + size, false };
-
-	if (address % sizeof(uint64_t))
-		return false;
-	libc_iterate(ask_module, &question);
-	return question.is_there;
-}
-
-static unsigned table_whole(uint64_t address, uint64_t words, uint64_t **ret)
-{
-	if (!words || words > SLOTS_MAX || !is_there(address, words * sizeof(uint64_t)))
-		return 0;
-	*ret = (uint64_t *)address;
-	return (unsigned)words;
-}
-
-/* {size in bytes, slots} */
-static unsigned read_sized(uint64_t address, uint64_t **ret)
-{
-	uint64_t words;
-
-	if (!is_there(address, sizeof(uint64_t)))
-		return 0;
-	words = *(const uint64_t *)address / sizeof(uint64_t);
-	return words < 2 ? 0 : table_whole(address + sizeof(uint64_t), words - 1, ret);
-}
-
-/* {u32 major, u32 size in bytes, u32 step, u32 reserved, slots} */
-static unsigned read_versioned(uint64_t address, uint64_t **ret)
-{
-	uint64_t words;
-
-	if (!is_there(address, sizeof(uint64_t)))
-		return 0;
-	words = (*(const uint64_t *)address >> 32) / sizeof(uint64_t);
-	return words <= HSA_HEAD_WORDS ? 0
-				       : table_whole(address + HSA_HEAD_WORDS * sizeof(uint64_t),
-						     words - HSA_HEAD_WORDS, ret);
-}
-
-unsigned intercept_read(const struct agent_table *known, const struct api_table *table,
-			uint64_t **ret)
-{
-	uint64_t *root;
-	unsigned count;
-
-	if (!text_equal(table->registered, known->name))
-		return 0;
-	if (!table->is_of_hsa)
-		return table->part < known->part_count ? read_sized(known->parts[table->part], ret)
-						       : 0;
-	count = read_versioned(known->parts[0], &root);
-	return table->part < count && root[table->part] ? read_versioned(root[table->part], ret)
-							: 0;
-}
-
-static uint64_t stub_of(const struct sdk_slot *slot)
-{
-	return (uint64_t)service_stubs + (uint64_t)(slot - service_slots) * SERVICE_STUB_SIZE;
-}
-
-bool intercept_is_in(const struct sdk_slot *slot)
-{
-	return slot->entry && __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == stub_of(slot);
-}
-
-bool intercept_is_hidden(const struct sdk_slot *slot)
-{
-	uint64_t value = slot->entry ? __atomic_load_n(slot->entry, __ATOMIC_RELAXED) : 0;
-
-	return value != stub_of(slot) && value != slot->original;
-}
-
-/* For one of the two restart slots: does its stub belong to this table's entry? */
-static bool restart_is_ours(const struct sdk_slot *slot, const uint64_t *entry)
-{
-	return slot->is_ours && slot->entry == entry;
-}
-
-bool intercept_sees_restarts(const uint64_t *entries, uint32_t *ret_puts)
-{
-	const struct sdk_slot *slots = &service_slots[api_tables[0].first];
-
-	*ret_puts = __atomic_load_n(&restart_puts, __ATOMIC_ACQUIRE);
-	for (unsigned i = 0; i < RESTART_SLOTS; i++)
-		if (!restart_is_ours(&slots[i], &entries[i]) || !intercept_is_in(&slots[i]) ||
-		    !(__atomic_load_n(&slots[i].watching, __ATOMIC_RELAXED) & WATCHING_CALL))
-			return false;
-	return true;
-}
-
-bool intercept_hides_restarts(const uint64_t *entries)
-{
-	const struct sdk_slot *slots = &service_slots[api_tables[0].first];
-
-	for (unsigned i = 0; i < RESTART_SLOTS; i++)
-		if (restart_is_ours(&slots[i], &entries[i]) && intercept_is_hidden(&slots[i]))
+	for (uint32_t i = 0; i < block_count; i++)
+		if (blocks[i].table == number)
 			return true;
 	return false;
 }
 
-static bool slot_sees_queues(const struct sdk_slot *slot, const uint64_t *entry)
+/* Makes slots for the function and those behind it. False: there are too many. */
+static bool block_make(const uint64_t *entries, enum api_table_number number, unsigned operation,
+		       unsigned count)
 {
-	return !slot->table || !slot->watch || !watch_at(slot->watch)->is_for_packets ||
-	       !__atomic_load_n(entry, __ATOMIC_RELAXED) ||
-	       (restart_is_ours(slot, entry) && intercept_is_in(slot) &&
-		__atomic_load_n(&slot->watching, __ATOMIC_RELAXED) & WATCHING_CALL);
+	unsigned room = MAX(count, (unsigned)api_tables[number].named) - operation;
+	bool is_first = !operation && !has_block(number);
+
+	if (block_count == BLOCKS_MAX || room > CALL_SLOTS - slot_count)
+		return false;
+	for (unsigned i = 0; i < room; i++)
+		call_slots[slot_count + i] =
+			(struct call_slot){ .table = (uint8_t)number,
+					    .operation = (uint16_t)(operation + i),
+					    .is_first = is_first };
+	blocks[block_count] = (struct slot_block){ entries, (uint16_t)operation, (uint16_t)room,
+						   (uint16_t)slot_count, (uint8_t)number };
+	/* Release: pairs with intercept_find() and intercept_each(). */
+	__atomic_store_n(&block_count, block_count + 1, __ATOMIC_RELEASE);
+	__atomic_store_n(&slot_count, slot_count + room, __ATOMIC_RELEASE);
+	return true;
 }
 
-bool intercept_sees_queues(const uint64_t *entries)
+/* A function that limpet does not know may be called in any way. */
+static void slot_prepare(struct call_slot *slot, bool is_unknown, bool is_unnamed)
 {
-	const struct api_table *core = &api_tables[0];
+	const struct api_table *table = call_table(slot);
+	struct call_layout *layout;
 
-	for (unsigned i = 0; i < core->count; i++)
-		if (!slot_sees_queues(&service_slots[core->first + i], &entries[i]))
-			return false;
-	return true;
+	slot->is_unknown = is_unknown;
+	slot->is_unnamed = is_unnamed;
+	slot->stack_bytes = UNKNOWN_BYTES;
+	if (!is_unknown) {
+		layout = &api_layouts[table->first + slot->operation];
+		signature_lay_out(&table->signatures[slot->operation], layout);
+		slot->stack_bytes = (uint8_t)(layout->stack_words * 8u);
+		slot->has_vectors = layout->has_vectors;
+	}
+	slot->watch = is_unknown ? 0 : watch_find(table->signatures[slot->operation].name);
+	policy->prepare(slot);
+	slot->is_prepared = true;
+}
+
+static struct call_slot *slot_make(const struct api_table *table, uint64_t *entries,
+				   unsigned operation, unsigned count)
+{
+	enum api_table_number number = (enum api_table_number)(table - api_tables);
+	bool differs = table->may_differ && count > table->named;
+	bool is_unknown = differs || operation >= table->count;
+	struct call_slot *slot = intercept_find(entries, number, operation);
+
+	if (!slot && block_make(entries, number, operation, count))
+		slot = intercept_find(entries, number, operation);
+	if (slot && (!slot->is_prepared || slot->is_unknown != is_unknown))
+		slot_prepare(slot, is_unknown, differs || operation >= table->named);
+	return slot;
+}
+
+/* In a pass, the range made writable for one entry stays so for its neighbours. */
+struct pass {
+	struct intercept_counts counts;
+	struct module_range code;
+	struct protection opened;
+};
+
+static int entry_open(struct pass *pass, uint64_t *entry)
+{
+	if ((uint64_t)entry >= pass->opened.start && (uint64_t)entry < pass->opened.end)
+		return 0;
+	protection_close(&pass->opened);
+	return protection_open(entry, &pass->opened);
 }
 
 static bool entry_store(uint64_t *entry, uint64_t from, uint64_t to)
 {
-	struct protection opened;
-	bool is_done;
-
-	if (protection_open(entry, &opened))
-		return false;
 	/* Release: a call that reaches the stub sees a complete slot. */
-	is_done = __atomic_compare_exchange_n(entry, &from, to, false, __ATOMIC_ACQ_REL,
-					      __ATOMIC_RELAXED);
-	protection_close(&opened);
-	return is_done;
+	return __atomic_compare_exchange_n(entry, &from, to, false, __ATOMIC_ACQ_REL,
+					   __ATOMIC_RELAXED);
 }
 
-static bool is_wanted(const struct sdk_slot *slot)
+static bool is_of_restarts(const struct call_slot *slot)
 {
-	if (is_held(slot))
-		return true;
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
-		    wanted_tools >> sdk_contexts[i].tool & 1 && wants_slot(&sdk_contexts[i], slot))
-			return true;
-	return false;
+	return slot->table == API_HSA_CORE && slot->operation < RESTART_SLOTS;
 }
 
 /* Another tool's function in the entry may lead to limpet's stub: then the stub is in place
- * already. It is not if the runtime has reset the entry to the original. */
-static void put_in(struct sdk_slot *slot, uint64_t *entry)
+ * already. It is not if the runtime has reset the entry to the original. A value that leads to no
+ * module's code is no function. */
+static void stub_put(struct pass *pass, struct call_slot *slot, uint64_t *entry)
 {
 	uint64_t value = __atomic_load_n(entry, __ATOMIC_RELAXED);
 
-	if (!value || value == stub_of(slot) ||
-	    (slot->is_ours && slot->entry == entry && value != slot->original))
+	if (!value || value == call_stub(slot) ||
+	    (slot->is_ours && slot->entry == entry && value != slot->original) ||
+	    !module_has(&pass->code, value, 1, PF_X))
 		return;
-	if (slot->watch && watch_at(slot->watch)->is_for_all)
+	if (entry_open(pass, entry)) {
+		pass->counts.unwritable++;
+		return;
+	}
+	if (is_of_restarts(slot))
 		__atomic_fetch_add(&restart_puts, 1, __ATOMIC_RELEASE);
 	slot->original = value;
 	slot->entry = entry;
-	slot->is_ours = entry_store(entry, value, stub_of(slot));
+	slot->is_ours = entry_store(entry, value, call_stub(slot));
+	slot->was_put = slot->is_ours;
 	agent_page.has_hooked |= slot->is_ours;
 }
 
 /* The runtime may have restored the original itself when it was shut down. */
-static bool entry_is_original(const struct sdk_slot *slot)
+static void stub_remove(struct pass *pass, struct call_slot *slot)
 {
-	return __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == slot->original;
-}
+	struct module_range data = { 0 };
 
-static void take_out(struct sdk_slot *slot)
-{
-	if (!is_there((uint64_t)slot->entry, sizeof(uint64_t)) || entry_is_original(slot) ||
-	    entry_store(slot->entry, stub_of(slot), slot->original))
+	if (!module_has(&data, (uint64_t)slot->entry, sizeof(uint64_t), PF_W)) {
+		pass->counts.foreign++;
 		slot->is_ours = false;
+	} else if (entry_original(slot->entry) != slot->original) {
+		pass->counts.foreign++;
+	} else if (entry_open(pass, slot->entry)) {
+		pass->counts.unwritable++;
+	} else {
+		slot->is_ours = !entry_store(slot->entry, call_stub(slot), slot->original) &&
+				intercept_is_hidden(slot);
+		pass->counts.restored += !slot->is_ours;
+		pass->counts.foreign += slot->is_ours;
+	}
 }
 
-static void change_table(const struct api_table *table, uint64_t *slots, unsigned count)
+static void table_change(struct pass *pass, const struct api_table *table, uint64_t *entries,
+			 unsigned count)
 {
-	if (table->may_differ && count > table->count)
-		return;
-	for (unsigned i = 0; i < MIN(count, table->count); i++) {
-		struct sdk_slot *slot = &service_slots[table->first + i];
-		struct call_layout *layout = &service_layouts[table->first + i];
+	for (unsigned i = 0; i < count; i++) {
+		struct call_slot *slot = slot_make(table, entries, i, count);
 
-		if (!slot->table) {
-			signature_lay_out(&table->signatures[i], layout);
-			slot->stack_bytes = layout->stack_words * 8u;
-			slot->has_vectors = layout->has_vectors;
-			slot->operation = (uint16_t)i;
-			slot->watch = watch_find(table->signatures[i].name);
-			stream_find(&table->signatures[i], table, slot);
-			slot->table = table;
+		if (!slot) {
+			pass->counts.refused++;
+		} else if (policy->wants(slot)) {
+			stub_put(pass, slot, &entries[i]);
+			slot->leads_here = intercept_is_in(slot);
 		}
-		if (is_wanted(slot))
-			put_in(slot, &slots[i]);
 	}
 }
 
-static bool wants_scratch(void)
+static void known_change(struct pass *pass, const struct agent_table *known)
 {
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
-		    wanted_tools >> sdk_contexts[i].tool & 1 &&
-		    sdk_contexts[i].buffers[BUFFER_SCRATCH].buffer.handle)
-			return true;
-	return false;
-}
+	uint64_t *entries;
+	unsigned count;
 
-/* HSA's table for tools is no API table, but is found like one. */
-static void change_scratch(const struct agent_table *known)
-{
-	static const struct api_table tools = { .registered = "hsa",
-						.part = HSA_TOOLS_PART,
-						.is_of_hsa = true };
-	uint64_t *slots;
-	unsigned count = intercept_read(known, &tools, &slots);
-
-	if (count && word_is_writable(slots))
-		scratch_change(slots, count, wants_scratch());
-}
-
-/* If one name is registered several times, only the first registration has stubs. */
-static void change_known(const struct agent_table *known)
-{
-	change_scratch(known);
+	if (text_equal(known->name, "hsa")) {
+		count = table_read_part(known, HSA_TOOLS_PART, &entries);
+		if (count && !entry_open(pass, entries))
+			policy->change_tools_table(entries, count);
+	}
 	for (unsigned i = 0; i < API_TABLES; i++) {
-		uint64_t *slots;
-		unsigned count =
-			known->instance ? 0 : intercept_read(known, &api_tables[i], &slots);
-
-		if (count)
-			change_table(&api_tables[i], slots, count);
+		count = table_read(known, &api_tables[i], &entries);
+		table_change(pass, &api_tables[i], entries, count);
 	}
 }
 
-static void take_out_unwanted(void)
+static void unwanted_remove(struct call_slot *slot, void *data)
 {
-	for (unsigned i = 0; i < SERVICE_SLOTS; i++)
-		if (service_slots[i].is_ours && !is_wanted(&service_slots[i]))
-			take_out(&service_slots[i]);
+	slot->leads_here = false;
+	if (slot->is_ours && !policy->wants(slot))
+		stub_remove(data, slot);
 }
 
 /* Called for the first module only; the loader is held meanwhile. */
-static int change_all(struct dl_phdr_info *info, size_t size, void *data)
+static int all_change(struct dl_phdr_info *info, size_t size, void *data)
 {
-	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+	const struct agent_table *tables;
+	uint32_t count = tables_known(&tables);
 
-	(void)info, (void)size, (void)data;
-	take_out_unwanted();
+	(void)info, (void)size;
+	policy->begin();
+	intercept_each(unwanted_remove, data);
 	for (uint32_t i = 0; i < count; i++)
-		change_known(&agent_page.tables[i]);
+		known_change(data, &tables[i]);
 	return 1;
 }
 
-static void tools_install(uint32_t tools)
+static void all_install(struct pass *pass)
 {
-	if (!tables_lock())
+	const struct agent_table *tables;
+
+	if (!policy || !libc_can_iterate() || !tables_lock())
 		return;
-	wanted_tools = tools;
-	if (__atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE) || intercept_left())
-		libc_iterate(change_all, NULL);
+	if (tables_known(&tables) || intercept_left())
+		libc_iterate(all_change, pass);
+	protection_close(&pass->opened);
 	tables_unlock();
 	intercept_update();
 }
 
-void intercept_install(uint32_t tools)
+void intercept_install(struct intercept_counts *ret)
 {
 	struct fork_work work = forks_hold();
+	struct pass pass = { 0 };
 
-	if (libc_can_iterate())
-		tools_install(tools);
+	all_install(&pass);
 	forks_release(work);
-}
-
-static void table_add(const struct agent_table *table)
-{
-	if (!tables_lock())
-		return;
-	change_known(table);
-	tables_unlock();
-	intercept_update();
+	if (ret)
+		*ret = pass.counts;
 }
 
 void intercept_add(const struct agent_table *table)
 {
 	struct fork_work work = forks_hold();
+	struct pass pass = { 0 };
 
-	if (wanted_tools)
-		table_add(table);
+	if (policy && tables_lock()) {
+		policy->begin();
+		known_change(&pass, table);
+		protection_close(&pass.opened);
+		tables_unlock();
+		intercept_update();
+	}
 	forks_release(work);
 }
 
 void intercept_adopt(void)
 {
-	wanted_tools = is_changing = is_updating = is_outdated = 0;
+	is_changing = is_updating = is_outdated = 0;
+}
+
+static void ours_count(struct call_slot *slot, void *data)
+{
+	*(unsigned *)data += slot->is_ours;
 }
 
 unsigned intercept_left(void)
 {
 	unsigned count = 0;
 
-	for (unsigned i = 0; i < SERVICE_SLOTS; i++)
-		count += service_slots[i].is_ours;
+	intercept_each(ours_count, &count);
 	return count;
 }
 
-uint64_t intercept_original(const struct api_table *table, unsigned operation,
-			    const uint64_t *slots)
+bool intercept_is_in(const struct call_slot *slot)
 {
-	const struct sdk_slot *slot = &service_slots[table->first + operation];
-	uint64_t value = __atomic_load_n(&slots[operation], __ATOMIC_RELAXED);
+	return slot->entry && __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == call_stub(slot);
+}
 
-	return value == stub_of(slot) ? slot->original : value;
+bool intercept_is_hidden(const struct call_slot *slot)
+{
+	uint64_t value = slot->entry ? __atomic_load_n(slot->entry, __ATOMIC_RELAXED) : 0;
+
+	return value != call_stub(slot) && value != slot->original;
+}
+
+uint32_t intercept_restart_puts(void)
+{
+	return __atomic_load_n(&restart_puts, __ATOMIC_ACQUIRE);
+}
+
+static const struct call_slot *restart_slot(const uint64_t *entries, unsigned operation)
+{
+	const struct call_slot *slot = intercept_find(entries, API_HSA_CORE, operation);
+
+	return slot && slot->is_ours && slot->entry == &entries[operation] ? slot : NULL;
+}
+
+bool intercept_sees_restarts(const uint64_t *entries)
+{
+	for (unsigned i = 0; i < RESTART_SLOTS; i++) {
+		const struct call_slot *slot = restart_slot(entries, i);
+
+		if (!slot || !intercept_is_in(slot) ||
+		    !(__atomic_load_n(&slot->watching, __ATOMIC_RELAXED) & WATCHING_CALL))
+			return false;
+	}
+	return true;
+}
+
+bool intercept_hides_restarts(const uint64_t *entries)
+{
+	for (unsigned i = 0; i < RESTART_SLOTS; i++) {
+		const struct call_slot *slot = restart_slot(entries, i);
+
+		if (slot && intercept_is_hidden(slot))
+			return true;
+	}
+	return false;
+}
+
+static bool slot_sees_queues(const struct call_slot *slot, const uint64_t *entry)
+{
+	return !slot->is_prepared || !(watch_features(slot) & FEATURE_PACKETS) ||
+	       !__atomic_load_n(entry, __ATOMIC_RELAXED) ||
+	       (slot->is_ours && slot->entry == entry && intercept_is_in(slot) &&
+		__atomic_load_n(&slot->watching, __ATOMIC_RELAXED) & WATCHING_CALL);
+}
+
+bool intercept_sees_queues(const uint64_t *entries)
+{
+	const struct call_slot *slots = intercept_find(entries, API_HSA_CORE, 0);
+
+	for (unsigned i = 0; slots && i < api_tables[API_HSA_CORE].named; i++)
+		if (!slot_sees_queues(&slots[i], &entries[i]))
+			return false;
+	return slots;
 }

@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/abi.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
 
@@ -29,7 +29,8 @@ enum argument_source {
 	SOURCE_POINTED2, /* a word on the caller's stack points to it */
 };
 
-/* Where a call has an argument, and its offset in the structure that tools see. */
+/* Where a call has an argument, and its offset in the structure that tools see: all arguments, one
+ * behind the other. */
 struct argument_place {
 	uint8_t source, index; /* enum argument_source; register or stack word */
 	uint16_t offset, size;
@@ -52,24 +53,3 @@ struct argument_text {
 };
 /* *at begins as signature->text; false after the last argument. */
 bool signature_next(const char **at, struct argument_text *ret);
-
-/* An API table that runtimes register, or a part of one. */
-struct api_table {
-	const char *registered;
-	uint8_t part; /* index of the table; HSA: of a table in its root */
-	bool is_of_hsa;
-	bool may_differ; /* a longer table may have another order of slots */
-	uint8_t callback_kind, buffer_kind, extended_kind, request_kind;
-	uint16_t table_bit; /* in rocprofiler_at_intercept_table_registration() */
-	uint16_t argument_bytes, result_bytes;
-	uint16_t count, first; /* first: its first slot among those of all tables */
-	const struct signature *signatures;
-};
-
-#define API_TABLES 12u
-#define API_SLOTS  800u
-extern const struct api_table api_tables[API_TABLES];
-
-/* NULL: no table has that kind. */
-const struct api_table *api_table_of_callback(int kind);
-const struct api_table *api_table_of_buffer(int kind);

@@ -1,55 +1,50 @@
 /*
- * Calls that limpet watches for itself, whether or not a tool wants them: for example, loading an
+ * Calls that limpet watches for itself, whether or not a sink wants them: for example, loading an
  * executable, or allocating memory.
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/service.h"
+#include "target/amd/tables/call.h"
 
-#define WATCH_KINDS 2u
+/* What a watched call is needed for. */
+enum watch_feature {
+	FEATURE_RESTARTS = 1, /* of HSA: while anything of it is used */
+	FEATURE_CODE = 2,     /* code objects and their kernels */
+	FEATURE_MEMORY = 4,   /* of devices */
+	FEATURE_LAUNCHES = 8, /* calls of HIP that launch or copy */
+	FEATURE_HIP = 16,     /* all calls of HIP: any may cause device work */
+	FEATURE_PACKETS = 32, /* packets in queues */
+	FEATURE_SIGNALS = 64, /* signals that end packets and copies */
+	FEATURE_COPIES = 128, /* of HSA */
+	FEATURE_RANGES = 256, /* of roctx */
+};
 
 struct slot_watch {
-	const char *name; /* the function's name; a trailing '*' matches any rest */
-	/* Watched for contexts with one of these services; 0: none. */
-	uint8_t callback_kinds[WATCH_KINDS], buffer_kinds[WATCH_KINDS];
-	/* Watched for every context; `after` runs before tools are notified of the end. */
-	bool is_for_all;
-	void (*before)(struct sdk_frame *frame);
-	void (*after)(struct sdk_frame *frame, uint64_t end);
-	/* Watched for contexts that count kernels; `after` also runs right after the call. */
-	bool is_for_packets;
+	const char *name;  /* the function's name; a trailing '*' matches any rest */
+	uint16_t features; /* it is watched while one of these is wanted */
+	/* `before` and `after` run around the call. */
+	void (*before)(struct call_frame *frame);
+	void (*after)(struct call_frame *frame, uint64_t end);
+	bool is_first; /* `after` runs before tools are notified of the end */
+	/* The call runs unwatched: the table of threads is full. */
+	void (*missed)(const struct call_frame *frame);
 };
 
 /* What a call is watched for. */
 #define WATCHING_CALL   1u /* it is in the list */
-#define WATCHING_STREAM 2u /* it has a HIP stream argument */
+#define WATCHING_STREAM 2u /* it has a HIP stream argument that tools want */
+#define WATCHING_TOOLS  4u /* tools want it: it has a correlation id */
 
-/* Called around a watched call. */
-void watch_before(struct sdk_frame *frame);
-void watch_returned(struct sdk_frame *frame, uint64_t end);
-void watch_after(struct sdk_frame *frame, uint64_t end);
-
-/* A call runs unwatched: the table of threads is full. */
-void watch_missed(const struct sdk_frame *frame);
+/* Sets the list; a function has the handlers of its first match. */
+void watch_use(const struct slot_watch *list, unsigned count);
 
 /* The function's number in the list, from 1; 0: not watched. */
 uint8_t watch_find(const char *name);
-const struct slot_watch *watch_at(uint8_t watch);
+/* NULL: not watched. */
+const struct slot_watch *watch_of(const struct call_slot *slot);
+/* 0: not watched. */
+unsigned watch_features(const struct call_slot *slot);
 
-void code_before_destroy(struct sdk_frame *frame);
-void code_after_freeze(struct sdk_frame *frame, uint64_t end);
-void restart_before(struct sdk_frame *frame);
-void restart_before_shut_down(struct sdk_frame *frame);
-void restart_after_init(struct sdk_frame *frame, uint64_t end);
-void restart_after_shut_down(struct sdk_frame *frame, uint64_t end);
-void dispatch_before(struct sdk_frame *frame);
-void memory_after(struct sdk_frame *frame, uint64_t end);
-void range_after(struct sdk_frame *frame, uint64_t end);
-void packets_before_add(struct sdk_frame *frame);
-void packets_after_add(struct sdk_frame *frame, uint64_t end);
-void packets_after_cas(struct sdk_frame *frame, uint64_t end);
-void packets_before_store(struct sdk_frame *frame);
-void packets_before_ring(struct sdk_frame *frame);
-void packets_before_destroy(struct sdk_frame *frame);
-void packets_after_destroy(struct sdk_frame *frame, uint64_t end);
-void packets_missed(const struct sdk_frame *frame);
+/* Called around a watched call, `is_first` before tools are notified of its end. */
+void watch_before(struct call_frame *frame);
+void watch_after(struct call_frame *frame, uint64_t end, bool is_first);

@@ -5,11 +5,10 @@
 #include "unit.h"
 
 #include "target/agent/register.h"
-#include "target/amd/sinks/sdk/sdk.h"
-#include "target/amd/tables/intercept.h"
-#include "target/amd/tables/registry.h"
-#include "target/amd/tables/show.h"
-#include "target/amd/tables/signature.h"
+#include "target/amd/engine.h"
+#include "target/amd/registry.h"
+#include "target/amd/show.h"
+#include "target/amd/tables/read.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/libc_calls.h"
@@ -114,19 +113,16 @@ bool libc_are_of_one(const void *a, const void *b)
 	return true;
 }
 
-unsigned intercept_read(const struct agent_table *known, const struct api_table *table,
-			uint64_t **ret)
+unsigned table_read(const struct agent_table *known, const struct api_table *table, uint64_t **ret)
 {
 	(void)table;
 	*ret = (uint64_t *)known->parts[0];
 	return world.is_another ? 0 : 1;
 }
 
-uint64_t intercept_original(const struct api_table *table, unsigned operation,
-			    const uint64_t *slots)
+uint64_t entry_original(const uint64_t *entry)
 {
-	(void)table;
-	return slots[operation];
+	return *entry;
 }
 
 bool sdk_has_tools(void)

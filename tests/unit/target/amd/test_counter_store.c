@@ -33,7 +33,7 @@ void info_forget(void)
 {
 }
 
-struct sdk_handle agent_of_number(uint32_t number)
+struct sdk_handle agent_of_number(uint64_t number)
 {
 	(void)number;
 	return (struct sdk_handle){ 0 };

@@ -4,11 +4,14 @@
 #include "unit.h"
 
 #include "shared/wire/page.h"
-#include "target/domains/amd/amd.h"
-#include "target/domains/amd/tables.h"
+#include "target/amd/engine.h"
+#include "target/amd/registry.h"
+#include "target/amd/sinks/ring/ring.h"
+#include "target/amd/tables/call.h"
 #include "target/hooks/got/got.h"
-#include "target/hooks/table.h"
 #include "target/hooks/writer.h"
+#include "target/runtime/libc_calls.h"
+#include "target/runtime/page.h"
 #include "target/tool/runtimes.h"
 
 #include <dlfcn.h>
@@ -16,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define RINGS     4
 #define RING_SIZE 65536
@@ -31,8 +35,6 @@ struct versioned {
 	void *slots[SLOTS];
 };
 
-static struct agent_table tables[2];
-static uint32_t table_count;
 static struct rings *rings;
 
 static int answer(void)
@@ -43,12 +45,6 @@ static int answer(void)
 static int other_answer(void)
 {
 	return 43;
-}
-
-static uint32_t known(const struct agent_table **ret)
-{
-	*ret = tables;
-	return table_count;
 }
 
 static void fill(struct sized *table, unsigned count)
@@ -69,9 +65,13 @@ static void fill_versioned(struct versioned *table, unsigned count)
 
 static void make_known(const char *name, void *table)
 {
-	tables[0] = (struct agent_table){ .part_count = 1, .parts = { (uint64_t)table } };
-	strcpy(tables[0].name, name);
-	table_count = 1;
+	memset(agent_page.tables, 0, sizeof(agent_page.tables));
+	agent_page.table_count = 0;
+	assert_int_equal(tables_note(name, 0, 0, &table, 1), 0);
+}
+
+static void consult(void)
+{
 }
 
 static int setup(void **state)
@@ -82,6 +82,9 @@ static int setup(void **state)
 				 .open = dlopen,
 				 .close = dlclose,
 				 .page_size = 4096 };
+	struct boot_libc functions = { .dlopen = (uint64_t)dlopen,
+				       .dlclose = (uint64_t)dlclose,
+				       .dlsym = (uint64_t)dlsym };
 	struct rings layout;
 	size_t size = rings_layout(RINGS, RING_SIZE, 4096, &layout);
 
@@ -91,17 +94,16 @@ static int setup(void **state)
 		return -1;
 	memset(rings, 0, size);
 	*rings = layout;
-	return patches_open() || writers_open(rings, NULL) ||
+	agent_page.pid = getpid();
+	libc_calls_use(&functions, NULL);
+	return !sdk_prepare(&functions) || patches_open() || writers_open(rings, NULL) ||
 	       got_open(&libc, (const void *const[GOT_EXCLUDED_MAX]){ NULL });
 }
 
 static int teardown(void **state)
 {
-	struct patches_left left = { 0 };
-
 	(void)state;
 	runtime_amd.stop(rings);
-	table_restore(&left);
 	hooks_off();
 	got_close();
 	patches_close();
@@ -117,7 +119,7 @@ static struct got_report look(enum trace_domain domain)
 	struct got_report report = { 0 };
 
 	request.is_wanted[domain] = true;
-	tables_use(known);
+	ring_use_engine(limpet_agent_amd(sizeof(struct amd_engine)), consult);
 	assert_true(runtime_amd.start(&request));
 	got_look_around();
 	runtime_amd.look(true, &report);
@@ -137,7 +139,7 @@ static unsigned count_hooked(void *const *slots)
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < SLOTS; i++)
-		count += hook_is_stub((uint64_t)slots[i]);
+		count += call_slot_of((uint64_t)slots[i]) != NULL;
 	return count;
 }
 
@@ -179,10 +181,8 @@ static void a_longer_rccl_has_numbers_only(void **state)
 	assert_int_equal(look(DOMAIN_RCCL).hooked, 38);
 	assert_true(is_announced("ncclAllReduceWithBias"));
 	rings->function_count = 0;
+	runtime_amd.stop(rings);
 	fill(&table, 40);
-	table_count = 1;
-	tables[0].parts[0] = (uint64_t)&table;
-	patches_forget(0);
 	assert_int_equal(look(DOMAIN_RCCL).hooked, 40);
 	assert_true(is_announced("rccl slot 0"));
 	assert_false(is_announced("ncclAllGather"));
@@ -264,7 +264,6 @@ static void a_table_that_grows_and_shrinks(void **state)
 {
 	static struct sized table;
 	struct got_report report = { 0 };
-	struct patches_left left = { 0 };
 
 	(void)state;
 	fill(&table, 400);
@@ -275,8 +274,9 @@ static void a_table_that_grows_and_shrinks(void **state)
 	assert_int_equal(report.hooked, 50);
 	table.size = 8 + 8 * 10;
 	runtime_amd.look(false, &report);
-	table_restore(&left);
-	assert_int_equal(left.restored, 450);
+	rings->words_restored = 0;
+	runtime_amd.stop(rings);
+	assert_int_equal(rings->words_restored, 450);
 	assert_int_equal(count_hooked(table.slots), 0);
 }
 
@@ -293,7 +293,7 @@ static void a_slot_that_was_reset_is_hooked_again(void **state)
 	table.slots[4] = (void *)other_answer; /* another tool */
 	runtime_amd.look(false, &report);
 	assert_int_equal(report.hooked, 1);
-	assert_true(hook_is_stub((uint64_t)table.slots[3]));
+	assert_non_null(call_slot_of((uint64_t)table.slots[3]));
 	assert_ptr_equal(table.slots[4], other_answer);
 }
 

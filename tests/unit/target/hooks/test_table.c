@@ -7,11 +7,9 @@
 #include "target/hooks/writer.h"
 
 #include <errno.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <ucontext.h>
 
 #define SLOTS     4
 #define RING_SIZE 8192
@@ -231,28 +229,10 @@ static void what_cannot_be_hooked_is_refused(void **state)
 	munmap(code, PIECE);
 }
 
-/* As in HIP and RCCL: three sizes in two registers; more than registers and the usual window of
- * the stack can hold. */
-struct dim3 {
-	uint32_t x, y, z;
-};
+/* As in RCCL: more than registers and the usual window of the stack can hold. */
 struct unique_id {
 	uint64_t words[16];
 };
-
-static const struct hook_frame *seen_inside;
-static uint64_t seen_stream;
-
-static int64_t launch(const void *function, struct dim3 grid, struct dim3 block, void **arguments,
-		      size_t shared, void *stream)
-{
-	seen_inside = hook_current();
-	seen_stream = seen_inside ? hook_argument(seen_inside, 7) : 0;
-	return function && !arguments ? grid.x + 10 * grid.y + 100 * grid.z + 1000 * block.x +
-						10000 * block.y + 100000 * block.z +
-						1000000 * (int64_t)shared + (stream ? 5000000 : 0)
-				      : -1;
-}
 
 static int64_t join(void *comm, int ranks, struct unique_id id, int rank)
 {
@@ -263,114 +243,19 @@ static int64_t join(void *comm, int ranks, struct unique_id id, int rank)
 	return sum;
 }
 
-static const struct traced launching = { "launch", NULL, DOMAIN_FUNCTION, HOOK_ENTERED,
-					 .value_count = 0 };
 static const struct traced joining = { "join", NULL, DOMAIN_FUNCTION, HOOK_WIDE, .value_count = 0 };
 
 static void structures_by_value_arrive(void **state)
 {
-	static __typeof__(&launch) launch_slot;
 	static __typeof__(&join) join_slot;
-	struct dim3 grid = { 1, 2, 3 }, block = { 4, 5, 6 };
 	struct unique_id id;
 
 	(void)state;
 	for (unsigned i = 0; i < 16; i++)
 		id.words[i] = i * i + 1;
-	launch_slot = launch;
 	join_slot = join;
-	assert_int_equal(hook(&launch_slot, &launching), 0);
 	assert_int_equal(hook(&join_slot, &joining), 0);
-	assert_int_equal(launch_slot(&table, grid, block, NULL, 7, &table), 12654321);
 	assert_int_equal(join_slot(NULL, 2, id, 3), join(NULL, 2, id, 3));
-}
-
-static void a_call_is_known_while_it_lasts(void **state)
-{
-	static __typeof__(&launch) slot;
-	struct dim3 one = { 1, 1, 1 };
-	uint64_t buffer[RECORD_MAX_BYTES / 8];
-	struct record_call *call;
-
-	(void)state;
-	slot = launch;
-	assert_int_equal(hook(&slot, &launching), 0);
-	slot(&table, one, one, NULL, 0, &table);
-	assert_non_null(seen_inside);
-	assert_int_equal(seen_stream, (uint64_t)&table);
-	assert_null(hook_current());
-	call = read_call(buffer);
-	assert_non_null(call);
-	launch(&table, one, one, NULL, 0, NULL);
-	assert_null(seen_inside);
-}
-
-static jmp_buf out;
-
-static int64_t leave(const void *function)
-{
-	longjmp(out, function ? 2 : 1);
-}
-
-static const struct traced leaving = { "leave", NULL, DOMAIN_FUNCTION, HOOK_ENTERED,
-				       .value_count = 0 };
-
-/* Where the call was that was left, something else is by now.  A sanitizer would leave a gap beside
- * the array, in which the call could still be seen as it was. */
-static __attribute__((noinline, no_sanitize("address"))) const struct hook_frame *
-look_from_below(int byte)
-{
-	volatile char room[16384];
-	const struct hook_frame *found;
-
-	for (size_t i = 0; i < sizeof(room); i++)
-		room[i] = (char)byte;
-	found = hook_current();
-	return room[0] == (char)byte ? found : NULL;
-}
-
-static void a_call_that_was_left_is_not_known(void **state)
-{
-	static __typeof__(&leave) slot;
-
-	(void)state;
-	slot = leave;
-	assert_int_equal(hook(&slot, &leaving), 0);
-	if (!setjmp(out))
-		slot(NULL);
-	for (int byte = 0; byte < 256; byte += 15)
-		assert_null(look_from_below(byte));
-}
-
-static __typeof__(&leave) far_slot;
-
-static void leave_far(void)
-{
-	far_slot(NULL);
-}
-
-/* Its stack lies further up, and is gone. */
-static void a_call_on_a_stack_that_is_gone(void **state)
-{
-	size_t size = 1 << 20;
-	char *near = (char *)__builtin_frame_address(0);
-	char *stack = mmap(near + (1 << 28), size, PROT_READ | PROT_WRITE,
-			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	ucontext_t context, back;
-
-	(void)state;
-	assert_true(stack != MAP_FAILED);
-	far_slot = leave;
-	assert_int_equal(hook(&far_slot, &leaving), 0);
-	getcontext(&context);
-	context.uc_stack.ss_sp = stack;
-	context.uc_stack.ss_size = size;
-	context.uc_link = &back;
-	makecontext(&context, leave_far, 0);
-	if (!setjmp(out))
-		swapcontext(&back, &context);
-	munmap(stack, size);
-	assert_null(hook_current());
 }
 
 /* What imports led to before the table was known is not written twice. */
@@ -407,9 +292,6 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_table_of_constants_is_one_again, setup, teardown),
 		cmocka_unit_test_setup_teardown(a_table_that_is_gone_is_left, setup, teardown),
 		cmocka_unit_test_setup_teardown(structures_by_value_arrive, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_call_is_known_while_it_lasts, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_call_that_was_left_is_not_known, setup, teardown),
-		cmocka_unit_test_setup_teardown(a_call_on_a_stack_that_is_gone, setup, teardown),
 		cmocka_unit_test_setup_teardown(muted_calls_are_not_written, setup, teardown),
 	};
 

@@ -307,7 +307,7 @@ void notify_thread(bool is_made)
 	(void)is_made;
 }
 
-int32_t sdk_thread_number(void)
+int32_t call_thread_number(void)
 {
 	return (int32_t)gettid();
 }

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in target/domains/amd/counters/counters.h. */
+/* As in target/amd/counters/counters.h. */
 #define COUNTER_MIXED      1u
 #define COUNTER_INCOMPLETE 4u
 #define COUNTER_OTHER      8u /* no counted kernel, but something beside them */

@@ -2,8 +2,8 @@
  * Formats the arguments of a traced call as text, one by one. Called by tools, in their callbacks.
  * Target memory that an argument points to is read only if the kernel says that it is readable.
  */
+#include "target/amd/sinks/sdk/kinds.h"
 #include "target/amd/sinks/sdk/status.h"
-#include "target/amd/tables/signature.h"
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 
@@ -251,7 +251,7 @@ int rocprofiler_iterate_callback_tracing_kind_operation_args(struct callback_rec
 							     callback_argument_function *callback,
 							     int32_t dereferences, void *data)
 {
-	const struct api_table *table = api_table_of_callback(record.kind);
+	const struct api_table *table = table_of_callback(record.kind);
 	struct callback_visit visit = { callback, record.kind, record.operation, data };
 
 	(void)dereferences; /* pointers are shown, not followed */
@@ -270,13 +270,13 @@ int rocprofiler_iterate_callback_tracing_kind_operation_args(struct callback_rec
 int rocprofiler_iterate_buffer_tracing_record_args(struct record_header header,
 						   buffer_argument_function *callback, void *data)
 {
-	const struct api_table *table = api_table_of_buffer((int)header.kind);
+	const struct api_table *table = table_of_buffer((int)header.kind);
 	const struct api_record *record = header.payload;
 	struct buffer_visit visit = { callback, (int)header.kind, 0, data };
 
 	if (!callback || !record || header.category != CATEGORY_TRACING)
 		return SDK_INVALID_ARGUMENT;
-	if (!table || table->extended_kind != header.kind)
+	if (!table || tool_tables[table - api_tables].extended_kind != header.kind)
 		return SDK_NOT_IMPLEMENTED;
 	visit.operation = record->operation;
 	if (record->operation < 0 || record->operation >= table->count)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 struct sdk_context sdk_contexts[CONTEXTS_MAX];
+unsigned contexts_used;
 void (*contexts_on_change)(int forgotten);
 int (*contexts_on_start)(unsigned index);
 
@@ -18,16 +19,11 @@ static int32_t open_for = -1;
 static int32_t callers[AGENT_TOOLS_MAX]; /* the thread inside each tool */
 static uint32_t is_closed;
 
-/* Sequentially consistent: pairs with sdk_thread_enter_tool(). */
+/* Sequentially consistent: pairs with call_thread_enter_tool(). */
 static bool context_change(struct sdk_context *context, uint32_t from, uint32_t to)
 {
 	return __atomic_compare_exchange_n(&context->state, &from, to, false, __ATOMIC_SEQ_CST,
 					   __ATOMIC_RELAXED);
-}
-
-uint32_t context_state(const struct sdk_context *context)
-{
-	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE); /* pairs with its creation */
 }
 
 struct sdk_context *context_find(struct limpet_context id)
@@ -86,7 +82,7 @@ static int tell_start(const struct sdk_context *context)
 {
 	int (*tell)(unsigned) = __atomic_load_n(&contexts_on_start, __ATOMIC_ACQUIRE);
 
-	return tell ? tell((unsigned)(context - sdk_contexts)) : SDK_SUCCESS;
+	return tell ? tell(context_number(context)) : SDK_SUCCESS;
 }
 
 int contexts_configuring(void)
@@ -122,12 +118,14 @@ void contexts_pause(int tool)
 
 void contexts_resume(int tool)
 {
+	const struct sdk_context *context;
+	unsigned next = 0;
+
 	change_all(tool, CONTEXT_PAUSED, CONTEXT_ACTIVE);
 	tell_change(-1);
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE &&
-		    sdk_contexts[i].tool == tool)
-			(void)tell_start(&sdk_contexts[i]); /* a later read fails */
+	while ((context = context_next(&next)))
+		if (context->tool == tool)
+			(void)tell_start(context); /* a later read fails */
 }
 
 void contexts_forget(int tool)
@@ -161,6 +159,7 @@ static void clear_services(struct sdk_context *context)
 SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 {
 	int tool = contexts_configuring();
+	unsigned used = 0;
 
 	if (!id)
 		return SDK_INVALID_ARGUMENT;
@@ -173,6 +172,10 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 			continue;
 		sdk_contexts[i].tool = tool;
 		clear_services(&sdk_contexts[i]);
+		while (used <= i &&
+		       !__atomic_compare_exchange_n(&contexts_used, &used, i + 1, false,
+						    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
+			;
 		/* Release: pairs with context_state(); publishes the owner. */
 		__atomic_store_n(&sdk_contexts[i].state, CONTEXT_STOPPED, __ATOMIC_RELEASE);
 		id->handle = i + 1;

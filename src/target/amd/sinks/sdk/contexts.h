@@ -65,6 +65,7 @@ struct sdk_context {
 	struct buffer_service buffers[BUFFER_KINDS];
 };
 extern struct sdk_context sdk_contexts[CONTEXTS_MAX];
+extern unsigned contexts_used; /* entries that were ever used: the first ones */
 
 /* NULL: no such context. */
 struct sdk_context *context_find(struct limpet_context id);
@@ -72,7 +73,27 @@ static inline unsigned context_index(struct limpet_context id)
 {
 	return (unsigned)id.handle - 1;
 }
-uint32_t context_state(const struct sdk_context *context);
+
+static inline uint32_t context_state(const struct sdk_context *context)
+{
+	return __atomic_load_n(&context->state, __ATOMIC_ACQUIRE); /* pairs with its creation */
+}
+
+/* The first active context from *index on, which is advanced behind it; NULL: there is none. */
+static inline struct sdk_context *context_next(unsigned *index)
+{
+	while (*index < __atomic_load_n(&contexts_used, __ATOMIC_ACQUIRE)) {
+		struct sdk_context *context = &sdk_contexts[(*index)++];
+
+		if (context_state(context) == CONTEXT_ACTIVE)
+			return context;
+	}
+	return NULL;
+}
+static inline unsigned context_number(const struct sdk_context *context)
+{
+	return (unsigned)(context - sdk_contexts);
+}
 
 /* Finds a context in which a service can be configured now: SDK_SUCCESS, or why not. */
 int context_find_open(struct limpet_context id, struct sdk_context **ret);

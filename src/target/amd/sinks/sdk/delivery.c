@@ -187,7 +187,7 @@ bool delivery_has(unsigned thread)
 
 bool delivery_is_me(unsigned thread)
 {
-	return __atomic_load_n(&threads[thread].tid, __ATOMIC_RELAXED) == sdk_thread_number();
+	return __atomic_load_n(&threads[thread].tid, __ATOMIC_RELAXED) == call_thread_number();
 }
 
 bool delivery_is_mine(void)

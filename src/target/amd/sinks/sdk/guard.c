@@ -7,8 +7,8 @@
 #include "target/amd/sinks/sdk/guard.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/engine.h"
 #include "target/amd/sinks/sdk/delivery.h"
-#include "target/amd/sinks/sdk/sdk.h"
 #include "target/amd/tables/threads.h"
 #include "target/runtime/arena.h"
 #include "target/runtime/libc_calls.h"
@@ -101,7 +101,7 @@ static bool context_is_at(const uint64_t *context, uint64_t frame)
 /* Does not return if the unwinder is at a frame of guard_run(). */
 static void frame_escape(struct exception *exception, const uint64_t *context)
 {
-	const struct sdk_thread *thread = sdk_thread_mine();
+	const struct call_thread *thread = call_thread_mine();
 
 	for (uint32_t i = thread ? thread->guard_count : 0; i-- > 0;) {
 		if (!context_is_at(context, thread->guards[i]))
@@ -149,7 +149,7 @@ void guard_caught(struct exception *exception)
 /* Guards of frames that a jump has left are below this frame. */
 bool guard_call(void (*work)(void *argument), void *argument)
 {
-	struct sdk_thread *thread = sdk_thread_mine();
+	struct call_thread *thread = call_thread_mine();
 	uint64_t unnoted, here = (uint64_t)__builtin_frame_address(0);
 	uint32_t count = thread ? MIN(thread->guard_count, THREAD_GUARDS_MAX) : 0;
 	bool is_noted, is_left;

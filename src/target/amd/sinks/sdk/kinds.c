@@ -1,10 +1,49 @@
 /*
  * Names of kinds and operations, and functions that iterate them. Called by tools, on any thread.
  */
-#include "target/amd/sinks/sdk/status.h"
-#include "target/amd/tables/signature.h"
+#include "target/amd/sinks/sdk/kinds.h"
 
+#include "target/amd/sinks/sdk/status.h"
 #include "target/runtime/text.h"
+
+const struct tool_table tool_tables[API_TABLES] = {
+	[API_HSA_CORE] = { CALLBACK_HSA_CORE, BUFFER_HSA_CORE, 0, CALLBACK_HSA_CORE, 1, 192, 8 },
+	[API_HSA_AMD] = { CALLBACK_HSA_AMD, BUFFER_HSA_AMD, 0, CALLBACK_HSA_AMD, 1, 192, 8 },
+	[API_HSA_IMAGE] = { CALLBACK_HSA_IMAGE, BUFFER_HSA_IMAGE, 0, CALLBACK_HSA_IMAGE, 1, 192,
+			    8 },
+	[API_HSA_FINALIZER] = { CALLBACK_HSA_FINALIZER, BUFFER_HSA_FINALIZER, 0,
+				CALLBACK_HSA_FINALIZER, 1, 192, 8 },
+	[API_HIP] = { CALLBACK_HIP_RUNTIME, BUFFER_HIP_RUNTIME, BUFFER_HIP_RUNTIME_EXT,
+		      CALLBACK_HIP_RUNTIME, 2, 88, 24 },
+	[API_HIP_COMPILER] = { CALLBACK_HIP_COMPILER, BUFFER_HIP_COMPILER, BUFFER_HIP_COMPILER_EXT,
+			       CALLBACK_HIP_COMPILER, 4, 88, 24 },
+	[API_ROCTX] = { CALLBACK_MARKER_CORE, BUFFER_MARKER_CORE, 0, CALLBACK_MARKER_CORE, 8, 16,
+			8 },
+	[API_ROCTX_CONTROL] = { CALLBACK_MARKER_CONTROL, BUFFER_MARKER_CONTROL, 0,
+				CALLBACK_MARKER_CONTROL, 16, 16, 8 },
+	[API_ROCTX_NAME] = { CALLBACK_MARKER_NAME, BUFFER_MARKER_NAME, 0, CALLBACK_MARKER_NAME, 32,
+			     16, 8 },
+	[API_RCCL] = { CALLBACK_RCCL, BUFFER_RCCL, 0, REQUEST_RCCL, 64, 152, 8 },
+	[API_ROCDECODE] = { CALLBACK_ROCDECODE, BUFFER_ROCDECODE, BUFFER_ROCDECODE_EXT,
+			    REQUEST_ROCDECODE, 128, 40, 8 },
+	[API_ROCJPEG] = { CALLBACK_ROCJPEG, BUFFER_ROCJPEG, 0, REQUEST_ROCJPEG, 256, 48, 8 },
+};
+
+const struct api_table *table_of_callback(int kind)
+{
+	for (unsigned i = 0; i < API_TABLES; i++)
+		if (tool_tables[i].callback_kind == kind)
+			return &api_tables[i];
+	return NULL;
+}
+
+const struct api_table *table_of_buffer(int kind)
+{
+	for (unsigned i = 0; kind && i < API_TABLES; i++)
+		if (tool_tables[i].buffer_kind == kind || tool_tables[i].extended_kind == kind)
+			return &api_tables[i];
+	return NULL;
+}
 
 /* Operations of a kind that is no API table. */
 struct operation_list {
@@ -216,7 +255,7 @@ int rocprofiler_query_callback_tracing_kind_operation_name(int kind, int operati
 		return SDK_KIND_NOT_FOUND;
 	if (!kind)
 		return SDK_INVALID_ARGUMENT;
-	return name_operation(&callback_kinds[kind], api_table_of_callback(kind), operation, name,
+	return name_operation(&callback_kinds[kind], table_of_callback(kind), operation, name,
 			      length);
 }
 
@@ -235,7 +274,7 @@ int rocprofiler_iterate_callback_tracing_kind_operations(int kind, operation_fun
 {
 	if (kind <= 0 || kind >= CALLBACK_KINDS || !callback)
 		return SDK_INVALID_ARGUMENT;
-	each_operation(kind, operation_count(&callback_kinds[kind], api_table_of_callback(kind)),
+	each_operation(kind, operation_count(&callback_kinds[kind], table_of_callback(kind)),
 		       callback, data);
 	return SDK_SUCCESS;
 }
@@ -257,8 +296,7 @@ int rocprofiler_query_buffer_tracing_kind_operation_name(int kind, int operation
 		return SDK_INVALID_ARGUMENT;
 	if (kind == BUFFER_RETIREMENT)
 		return SDK_NOT_IMPLEMENTED;
-	return name_operation(&buffer_kinds[kind], api_table_of_buffer(kind), operation, name,
-			      length);
+	return name_operation(&buffer_kinds[kind], table_of_buffer(kind), operation, name, length);
 }
 
 int rocprofiler_iterate_buffer_tracing_kinds(kind_function *callback, void *data)
@@ -278,8 +316,8 @@ int rocprofiler_iterate_buffer_tracing_kind_operations(int kind, operation_funct
 		return SDK_INVALID_ARGUMENT;
 	if (kind == BUFFER_RETIREMENT)
 		return SDK_NOT_IMPLEMENTED;
-	each_operation(kind, operation_count(&buffer_kinds[kind], api_table_of_buffer(kind)),
-		       callback, data);
+	each_operation(kind, operation_count(&buffer_kinds[kind], table_of_buffer(kind)), callback,
+		       data);
 	return SDK_SUCCESS;
 }
 

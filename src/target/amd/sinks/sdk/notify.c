@@ -6,8 +6,8 @@
 
 #include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/guard.h"
+#include "target/amd/sinks/sdk/kinds.h"
 #include "target/amd/sinks/sdk/status.h"
-#include "target/amd/tables/signature.h"
 #include "target/amd/tables/threads.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
@@ -63,7 +63,7 @@ static int bit_of(const struct agent_table *table, unsigned part)
 	for (unsigned i = 0; i < API_TABLES; i++)
 		if (text_equal(api_tables[i].registered, table->name) &&
 		    api_tables[i].part == (api_tables[i].is_of_hsa ? 0 : part))
-			return api_tables[i].table_bit;
+			return tool_tables[i].table_bit;
 	return 0;
 }
 
@@ -90,19 +90,19 @@ static void show_part(struct table_wish *wish, unsigned index, unsigned part)
 	struct table_call call = { .table = &agent_page.tables[index], .part = part };
 	int bit = call.bit = bit_of(call.table, part);
 	int32_t owner = __atomic_load_n(&wish->owner, __ATOMIC_RELAXED);
-	struct sdk_thread *thread = sdk_thread_mine();
+	struct call_thread *thread = call_thread_mine();
 	uint64_t before;
 
 	if (!bit || !owner || (wish->tables && !(wish->tables & bit)) || !thread ||
 	    __atomic_fetch_or(&wish->shown[index], 1u << part, __ATOMIC_ACQ_REL) & 1u << part)
 		return;
 	__atomic_fetch_or(&has_shown, 1u << (owner - 1), __ATOMIC_SEQ_CST);
-	before = sdk_thread_enter_tool(thread, (unsigned)owner - 1);
+	before = call_thread_enter_tool(thread, (unsigned)owner - 1);
 	call.callback = __atomic_load_n(&wish->callback, __ATOMIC_SEQ_CST);
 	call.data = wish->data;
 	if (call.callback)
 		(void)guard_call(run_table, &call);
-	sdk_thread_leave_tool(thread, before);
+	call_thread_leave_tool(thread, before);
 }
 
 void notify_table(unsigned index)

@@ -5,11 +5,11 @@
 #include "target/amd/sinks/sdk/ranges.h"
 
 #include "shared/arch/syscall.h"
+#include "target/amd/events/moments.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
 #include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/external.h"
-#include "target/amd/sinks/sdk/moments.h"
-#include "target/amd/tables/watch.h"
+#include "target/amd/sinks/sdk/service.h"
 #include "target/runtime/page.h"
 
 #include <sys/mman.h>
@@ -109,16 +109,18 @@ static bool range_take(uint64_t key, struct range *ret)
 
 static void see_range(struct range *range, int operation)
 {
+	const struct sdk_context *context;
+	unsigned next = 0;
+
 	range->seen_count = 0;
-	for (unsigned i = 0; i < CONTEXTS_MAX && range->seen_count < RANGE_SEEN; i++) {
-		const struct sdk_context *context = &sdk_contexts[i];
+	while (range->seen_count < RANGE_SEEN && (context = context_next(&next))) {
+		unsigned i = context_number(context);
 		bool has_callback = callback_wants(&context->callbacks[CALLBACK_MARKER_RANGE],
 						   (unsigned)operation);
 		uint64_t external;
 
-		if (context_state(context) != CONTEXT_ACTIVE ||
-		    (!has_callback &&
-		     !buffer_wants(&context->buffers[BUFFER_MARKER_RANGE], (unsigned)operation)))
+		if (!has_callback &&
+		    !buffer_wants(&context->buffers[BUFFER_MARKER_RANGE], (unsigned)operation))
 			continue;
 		external = external_current(i, (int32_t)range->thread);
 		if (context->request && context->request_kinds & 1u << REQUEST_MARKER_RANGE)
@@ -171,14 +173,14 @@ static void range_write(const struct range *range, int operation, uint64_t end)
 	}
 }
 
-static void range_begin(const struct sdk_frame *frame, int operation, struct range *range)
+static void range_begin(struct call_frame *frame, int operation, struct range *range)
 {
-	range->internal = service_next_id();
+	range->internal = tools_next_id();
 	range->ancestor = frame->ancestor;
 	range->begin = frame->begin;
 	range->thread = (uint64_t)frame->thread->number;
 	range->data.size = sizeof(range->data);
-	__builtin_memcpy(range->data.arguments, frame->payload.bytes,
+	__builtin_memcpy(range->data.arguments, tools_frame_of(frame)->payload.bytes,
 			 sizeof(range->data.arguments));
 	range->data.result = frame->results[0];
 	see_range(range, operation);
@@ -189,11 +191,11 @@ static void range_end(struct range *range, int operation, uint64_t end)
 {
 	range_tell(range, operation, PHASE_EXIT);
 	range_write(range, operation, end);
-	if (service_retirements)
-		service_retire(range->internal);
+	if (tools_retirements)
+		tools_retire(range->internal);
 }
 
-static uint64_t key_of_thread(const struct sdk_thread *thread)
+static uint64_t key_of_thread(const struct call_thread *thread)
 {
 	return OF_A_THREAD | (uint64_t)(uint32_t)thread->number << THREAD_SHIFT |
 	       (thread->range_depth & ((1u << THREAD_SHIFT) - 1));
@@ -205,7 +207,7 @@ static uint64_t key_of_process(uint64_t id)
 	return (id << 1 | 1) & ~OF_A_THREAD;
 }
 
-static void on_mark(const struct sdk_frame *frame, uint64_t end)
+static void on_mark(struct call_frame *frame, uint64_t end)
 {
 	bool is_mark = frame->slot->operation == CALL_MARK;
 	struct range range;
@@ -214,7 +216,7 @@ static void on_mark(const struct sdk_frame *frame, uint64_t end)
 	range_end(&range, is_mark ? RANGE_MARK : RANGE_THREAD_ID, end);
 }
 
-static void on_push(const struct sdk_frame *frame, uint64_t end)
+static void on_push(struct call_frame *frame, uint64_t end)
 {
 	struct range range;
 
@@ -225,7 +227,7 @@ static void on_push(const struct sdk_frame *frame, uint64_t end)
 }
 
 /* A range pushed before a context wanted ranges has no entry. */
-static void on_pop(const struct sdk_frame *frame, uint64_t end)
+static void on_pop(struct call_frame *frame, uint64_t end)
 {
 	struct range range;
 
@@ -236,7 +238,7 @@ static void on_pop(const struct sdk_frame *frame, uint64_t end)
 	frame->thread->range_depth--;
 }
 
-static void on_start(const struct sdk_frame *frame, uint64_t end)
+static void on_start(struct call_frame *frame, uint64_t end)
 {
 	struct range range;
 
@@ -245,7 +247,7 @@ static void on_start(const struct sdk_frame *frame, uint64_t end)
 	range_put(key_of_process(frame->results[0]), &range);
 }
 
-static void on_stop(const struct sdk_frame *frame, uint64_t end)
+static void on_stop(struct call_frame *frame, uint64_t end)
 {
 	struct range range;
 
@@ -253,9 +255,9 @@ static void on_stop(const struct sdk_frame *frame, uint64_t end)
 		range_end(&range, RANGE_OF_PROCESS, end);
 }
 
-void range_after(struct sdk_frame *frame, uint64_t end)
+void range_after(struct call_frame *frame, uint64_t end)
 {
-	static void (*const calls[])(const struct sdk_frame *, uint64_t) = {
+	static void (*const calls[])(struct call_frame *, uint64_t) = {
 		[CALL_MARK] = on_mark,   [CALL_PUSH] = on_push, [CALL_POP] = on_pop,
 		[CALL_START] = on_start, [CALL_STOP] = on_stop, [CALL_THREAD_ID] = on_mark,
 	};

@@ -3,5 +3,11 @@
  */
 #pragma once
 
+#include <stdint.h>
+
+/* After calls of roctx that make ranges, or end them. */
+struct call_frame;
+void range_after(struct call_frame *frame, uint64_t end);
+
 /* No context wants ranges any more: discards those that are open. */
 void ranges_forget(void);

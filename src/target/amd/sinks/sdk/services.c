@@ -4,7 +4,6 @@
  */
 #include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/status.h"
-#include "target/amd/tables/signature.h"
 
 #define SETS_MAX 256u
 

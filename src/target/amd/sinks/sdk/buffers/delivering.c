@@ -117,15 +117,15 @@ void buffers_deliver(unsigned thread)
 {
 	for (unsigned i = 0; i < BUFFERS_MAX; i++) {
 		struct sdk_buffer *buffer = &sdk_buffers[i];
-		struct sdk_thread *me = sdk_thread_mine();
+		struct call_thread *me = call_thread_mine();
 		uint64_t before;
 
 		if (!me || !is_due(buffer, thread) || !buffer_take(buffer))
 			continue;
-		before = sdk_thread_enter_tool(me, (unsigned)buffer->tool);
+		before = call_thread_enter_tool(me, (unsigned)buffer->tool);
 		if (__atomic_load_n(&buffer->state, __ATOMIC_SEQ_CST) == BUFFER_LIVE)
 			buffer_deliver(buffer);
-		sdk_thread_leave_tool(me, before);
+		call_thread_leave_tool(me, before);
 		buffer_give_back(buffer);
 	}
 }

@@ -61,9 +61,9 @@ static bool service_is_orphan(const struct device_service *service)
 static bool chooser_has_left(const struct device_service *service, int32_t chooser)
 {
 	if (chooser == (int32_t)raw0(SYS_gettid))
-		return sdk_frame_was_left(service->chooser_frame,
-					  (uint64_t)__builtin_frame_address(0));
-	return sdk_thread_is_gone(chooser);
+		return call_frame_was_left(service->chooser_frame,
+					   (uint64_t)__builtin_frame_address(0));
+	return call_thread_is_gone(chooser);
 }
 
 /* The thread in the tool's callback; 0: none. */
@@ -117,17 +117,17 @@ static void tool_choose(void *argument)
 /* Enters the tool, then checks the context, which may have stopped before. */
 static bool config_choose(struct device_service *service)
 {
-	struct sdk_thread *thread = sdk_thread_mine();
+	struct call_thread *thread = call_thread_mine();
 	uint64_t before;
 	bool is_asked;
 
 	if (!thread)
 		return false;
-	before = sdk_thread_enter_tool(thread, (unsigned)service->wish.tool);
+	before = call_thread_enter_tool(thread, (unsigned)service->wish.tool);
 	is_asked = service_is_wanted(service);
 	if (is_asked)
 		(void)guard_call(tool_choose, service);
-	sdk_thread_leave_tool(thread, before);
+	call_thread_leave_tool(thread, before);
 	return is_asked;
 }
 

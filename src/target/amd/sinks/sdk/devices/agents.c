@@ -6,11 +6,8 @@
 
 #include "target/amd/devices/agent_parts.h"
 #include "target/amd/devices/properties.h"
-#include "target/amd/sinks/sdk/service.h"
+#include "target/amd/hsa/agents.h"
 #include "target/amd/sinks/sdk/status.h"
-#include "target/amd/tables/intercept.h"
-#include "target/runtime/hsa_gate.h"
-#include "target/runtime/page.h"
 #include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 #include "target/runtime/topology.h"
@@ -20,21 +17,8 @@
 
 #define AGENTS_MAX   64u
 #define HANDLE_FIRST 256u
-#define LETTERS      64u
+#define LETTERS      AGENT_LETTERS
 #define FILE_MAX     8192u
-
-#define CORE_ITERATE 5u
-#define CORE_INFO    6u
-#define CORE_REGIONS 27u
-#define AMD_POOLS    12u
-#define AMD_QUEUE    68u
-#define POOLS_MAX    512u
-#define INFO_NAME    0u
-#define INFO_VENDOR  1u
-#define INFO_DEVICE  17u
-#define INFO_NODE    0xa004u
-#define INFO_PRODUCT 0xa009u
-#define QUEUE_AGENT  0u
 
 #define TURN_PAUSE_NS 100000u
 #define TURN_LIMIT_NS 1000000000ull
@@ -70,29 +54,16 @@ struct agent {
 _Static_assert(sizeof(struct agent) == 312, "as in the headers");
 
 typedef int agents_function(int version, const void **agents, size_t count, void *data);
-typedef int each_agent(uint64_t agent, void *data);
-typedef int iterate_agents(each_agent *visit, void *data);
-typedef int iterate_pools(uint64_t agent, each_agent *visit, void *data);
-typedef int agent_info(uint64_t agent, uint32_t what, void *ret);
-typedef int queue_info(const void *queue, uint32_t what, void *ret);
-
 static struct agent agents[AGENTS_MAX];
 static struct {
 	char name[LETTERS + 1], vendor[LETTERS + 1], product[LETTERS + 1], model[LETTERS + 1];
-	uint64_t hsa;
 	struct part_counts parts;
 } words[AGENTS_MAX];
 static unsigned agent_count;
-static struct {
-	uint64_t pool;
-	struct sdk_handle agent;
-} pools[POOLS_MAX];
-static unsigned pool_count;
 static uint32_t is_asking;
 static uint32_t has_read_parts, is_reading_parts;
-static bool has_driver; /* the driver's files exist */
-static uint32_t has_asked_hsa;
-static queue_info *ask_queue; /* NULL: HSA has no such function */
+static bool has_driver;  /* the driver's files exist */
+static uint32_t has_hsa; /* what HSA knows is in the list */
 
 #define PROPERTY(text, member) PROPERTY_OF(struct agent, text, member)
 static const struct property properties[] = {
@@ -231,79 +202,30 @@ static struct agent *agent_of_node(uint32_t node)
 	return NULL;
 }
 
-static int note_pool(uint64_t pool, void *data)
+static void hsa_note(const struct hsa_agent *from)
 {
-	if (pool_count == POOLS_MAX)
-		return 0;
-	pools[pool_count].pool = pool;
-	pools[pool_count].agent = *(const struct sdk_handle *)data;
-	pool_count++;
-	return 0;
-}
-
-struct hsa_question {
-	agent_info *info;
-	iterate_pools *pools, *regions;
-	bool is_all; /* the driver's files do not exist */
-};
-
-static int note_agent(uint64_t hsa, void *data)
-{
-	const struct hsa_question *question = data;
-	struct agent *agent;
-	uint32_t kind = 0, node = 0;
+	struct agent *agent = agent_of_node(from->node);
 	unsigned i;
 
-	if (question->info(hsa, INFO_DEVICE, &kind) || question->info(hsa, INFO_NODE, &node))
-		return 0;
-	agent = agent_of_node(node);
-	if (!agent && question->is_all)
-		agent = add_agent(node);
+	if (!agent && !has_driver)
+		agent = add_agent(from->node);
 	if (!agent)
-		return 0;
+		return;
 	i = (unsigned)(agent - agents);
-	agent->type = kind == 1 ? AGENT_GPU : AGENT_CPU;
+	agent->type = from->kind == 1 ? AGENT_GPU : AGENT_CPU;
 	agent->visibility |= 1;
-	words[i].hsa = hsa;
-	(void)question->info(hsa, INFO_NAME, words[i].name);
-	(void)question->info(hsa, INFO_VENDOR, words[i].vendor);
-	(void)question->info(hsa, INFO_PRODUCT, words[i].product);
-	if (question->pools)
-		(void)question->pools(hsa, note_pool, &agent->id);
-	if (question->regions)
-		(void)question->regions(hsa, note_pool, &agent->id);
-	return 0;
+	memcpy(words[i].name, from->name, sizeof(words[i].name));
+	memcpy(words[i].vendor, from->vendor, sizeof(words[i].vendor));
+	memcpy(words[i].product, from->product, sizeof(words[i].product));
 }
 
-/* A function of AMD's extension table; 0: none. */
-static uint64_t extension_of(const struct agent_table *known, unsigned operation)
+static void hsa_note_all(void)
 {
-	uint64_t *slots;
-	unsigned count = intercept_read(known, &api_tables[1], &slots);
+	const struct hsa_agent *from;
 
-	return count > operation ? intercept_original(&api_tables[1], operation, slots) : 0;
-}
-
-/* False: there is no runtime, or it is shut down. */
-static bool ask_hsa(void)
-{
-	const struct api_table *core = &api_tables[0];
-	uint64_t *slots;
-
-	for (uint32_t i = 0; i < agent_page.table_count; i++) {
-		unsigned count = intercept_read(&agent_page.tables[i], core, &slots);
-		struct hsa_question question = { .is_all = !has_driver };
-
-		if (count <= CORE_REGIONS)
-			continue;
-		question.pools = (iterate_pools *)extension_of(&agent_page.tables[i], AMD_POOLS);
-		ask_queue = (queue_info *)extension_of(&agent_page.tables[i], AMD_QUEUE);
-		question.regions = (iterate_pools *)intercept_original(core, CORE_REGIONS, slots);
-		question.info = (agent_info *)intercept_original(core, CORE_INFO, slots);
-		return !((iterate_agents *)intercept_original(core, CORE_ITERATE, slots))(
-			note_agent, &question);
-	}
-	return false;
+	for (unsigned i = 0; (from = agent_at(i)); i++)
+		hsa_note(from);
+	__atomic_store_n(&has_hsa, 1, __ATOMIC_RELEASE);
 }
 
 /* Processors and devices are each numbered from 0. */
@@ -318,73 +240,51 @@ static void number_by_type(void)
 /* Reads the driver's files once, and queries HSA until it has answered, again after its restart. */
 static void ask_once(void)
 {
-	if (__atomic_load_n(&has_asked_hsa, __ATOMIC_ACQUIRE) ||
+	if ((__atomic_load_n(&has_hsa, __ATOMIC_ACQUIRE) && agents_are_known()) ||
 	    __atomic_exchange_n(&is_asking, 1, __ATOMIC_ACQUIRE))
 		return;
 	if (!agent_count) {
 		ask_driver();
 		has_driver = agent_count;
 	}
-	/* The gate is shut while the application starts the runtime or shuts it down. */
-	if (hsa_gate_enter()) {
-		if (ask_hsa())
-			__atomic_store_n(&has_asked_hsa, 1, __ATOMIC_RELEASE);
-		hsa_gate_leave();
-	}
+	if (agents_ask())
+		hsa_note_all();
 	number_by_type();
 	__atomic_store_n(&is_asking, 0, __ATOMIC_RELEASE);
 }
 
-void agents_adopt(void)
+void tool_agents_adopt(void)
 {
 	is_asking = is_reading_parts = 0;
 }
 
-void agents_forget_hsa(void)
+struct sdk_handle agent_of_number(uint64_t node)
 {
-	__atomic_store_n(&has_asked_hsa, 0, __ATOMIC_RELEASE);
-	pool_count = 0;
-	for (unsigned i = 0; i < AGENTS_MAX; i++)
-		words[i].hsa = 0;
+	const struct agent *agent;
+
+	ask_once();
+	agent = agent_of_node((uint32_t)node);
+	return agent && node <= UINT32_MAX ? agent->id : (struct sdk_handle){ 0 };
 }
 
 struct sdk_handle agent_of_hsa(uint64_t hsa)
 {
 	ask_once();
-	for (unsigned i = 0; i < agent_count; i++)
-		if (words[i].hsa == hsa)
-			return agents[i].id;
-	return (struct sdk_handle){ 0 };
-}
-
-/* Runs on a thread of the runtime, inside its work: calls only functions that do not wait, and none
- * while it is unknown whether HSA is up. */
-struct sdk_handle agent_of_queue(const void *queue)
-{
-	uint64_t hsa = 0;
-
-	if (!queue || !__atomic_load_n(&has_asked_hsa, __ATOMIC_ACQUIRE) || !ask_queue ||
-	    ask_queue(queue, QUEUE_AGENT, &hsa))
-		return (struct sdk_handle){ 0 };
-	return agent_of_hsa(hsa);
+	return agent_of_number(agent_device(hsa));
 }
 
 struct sdk_handle agent_of_pool(uint64_t pool)
 {
 	ask_once();
-	for (unsigned i = 0; i < pool_count; i++)
-		if (pools[i].pool == pool)
-			return pools[i].agent;
-	return (struct sdk_handle){ 0 };
+	return agent_of_number(agent_device_of_pool(pool));
 }
 
-struct sdk_handle agent_of_number(uint32_t node)
+/* Runs on a thread of the runtime, inside its work: calls only functions that do not wait, and none
+ * while it is unknown whether HSA is up. */
+struct sdk_handle agent_of_hsa_queue(const struct hsa_queue *queue)
 {
-	const struct agent *agent;
-
-	ask_once();
-	agent = agent_of_node(node);
-	return agent ? agent->id : (struct sdk_handle){ 0 };
+	return queue && agents_are_known() ? agent_of_hsa(agent_of_queue(queue))
+					   : (struct sdk_handle){ 0 };
 }
 
 /* Waits for the other thread one second at most: a signal handler may have jumped out of the

@@ -6,7 +6,8 @@
 #include "target/amd/hsa/code_loader.h"
 #include "target/amd/hsa/code_store.h"
 #include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/tables/watch.h"
+#include "target/amd/sinks/sdk/devices/agents.h"
+#include "target/amd/sinks/sdk/service.h"
 #include "target/runtime/text.h"
 
 #include <string.h>
@@ -24,14 +25,6 @@ static void objects_look(uint64_t executable)
 {
 	if (!code_loader_look(executable))
 		__atomic_store_n(&is_behind, 1, __ATOMIC_SEQ_CST);
-}
-
-void code_look(void)
-{
-	if (!code_store_lock())
-		return;
-	objects_look(0);
-	code_store_unlock();
 }
 
 static bool context_wants(unsigned context)
@@ -67,6 +60,7 @@ static void tell_object(struct code_object *object, unsigned context)
 	if (object->told >> context & 1 || object->is_gone)
 		return;
 	object->told |= 1ull << context;
+	object->data.agent = agent_of_hsa(object->data.hsa_agent).handle;
 	context_tell(context, OPERATION_LOAD, PHASE_ENTER, &object->data);
 }
 
@@ -93,9 +87,12 @@ void code_tell(uint64_t active)
 
 static void tell_everybody(void)
 {
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_wants(i))
-			tell_all(i);
+	const struct sdk_context *context;
+	unsigned next = 0;
+
+	while ((context = context_next(&next)))
+		if (context->callbacks[CALLBACK_CODE_OBJECT].callback)
+			tell_all(context_number(context));
 }
 
 uint64_t code_kernel(const char *name)
@@ -128,7 +125,7 @@ void code_forget(unsigned context)
 		code_store->kernels[i].told &= others;
 }
 
-void code_after_freeze(struct sdk_frame *frame, uint64_t end)
+void code_after_freeze(struct call_frame *frame, uint64_t end)
 {
 	(void)end;
 	if ((int32_t)frame->results[0] || !code_store_lock())
@@ -153,7 +150,7 @@ void code_catch_up(void)
 /* Reports an object's kernels first, then the object. */
 static void tell_gone(struct code_object *object)
 {
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++) {
+	for (unsigned i = 0; i < contexts_used; i++) {
 		if (!(object->told >> i & 1) || !context_wants(i))
 			continue;
 		for (uint32_t j = 0; j < code_store->kernel_count; j++)
@@ -169,6 +166,23 @@ static void tell_gone(struct code_object *object)
 			code_store->kernels[j].is_gone = true;
 }
 
+/* Unloaded while nothing saw it. */
+static void unlisted_forget(void)
+{
+	for (uint32_t i = 0; code_store && i < code_store->object_count; i++)
+		if (!code_store->objects[i].is_listed && !code_store->objects[i].is_gone)
+			tell_gone(&code_store->objects[i]);
+}
+
+void code_look(void)
+{
+	if (!code_store_lock())
+		return;
+	objects_look(0);
+	unlisted_forget();
+	code_store_unlock();
+}
+
 void code_forget_hsa(void)
 {
 	if (!code_store || !code_store_lock())
@@ -176,11 +190,10 @@ void code_forget_hsa(void)
 	for (uint32_t i = 0; i < code_store->object_count; i++)
 		if (!code_store->objects[i].is_gone)
 			tell_gone(&code_store->objects[i]);
-	code_loader_forget();
 	code_store_unlock();
 }
 
-void code_before_destroy(struct sdk_frame *frame)
+void code_before_destroy(struct call_frame *frame)
 {
 	if (!code_store || !code_store_lock())
 		return;

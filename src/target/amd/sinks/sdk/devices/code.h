@@ -23,5 +23,10 @@ void code_forget_hsa(void);
 /* A context's entry was freed for reuse. */
 void code_forget(unsigned context);
 
+/* Before and after calls that unload and load code. */
+struct call_frame;
+void code_before_destroy(struct call_frame *frame);
+void code_after_freeze(struct call_frame *frame, uint64_t end);
+
 /* In a forked child. */
 void code_adopt(void);

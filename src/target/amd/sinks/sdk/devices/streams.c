@@ -22,13 +22,12 @@ static struct {
 static uint64_t last_number;
 
 void stream_find(const struct signature *signature, const struct api_table *table,
-		 struct sdk_slot *slot)
+		 struct call_slot *slot)
 {
 	const char *at = signature->text;
 	struct argument_text text;
 
-	for (uint8_t i = 0;
-	     table->callback_kind == CALLBACK_HIP_RUNTIME && signature_next(&at, &text); i++) {
+	for (uint8_t i = 0; table == &api_tables[API_HIP] && signature_next(&at, &text); i++) {
 		bool is_made = !__builtin_memcmp(text.type, "hipStream_t*:", 13);
 
 		if (!is_made && __builtin_memcmp(text.type, "hipStream_t:", 12))
@@ -92,7 +91,7 @@ static void forget_stream(uint64_t stream)
 	__atomic_store_n(&streams[place].stream, 0, __ATOMIC_RELEASE);
 }
 
-static struct service_event event_of(const struct sdk_frame *frame, enum callback_phase phase,
+static struct service_event event_of(const struct call_frame *frame, enum callback_phase phase,
 				     struct stream_data *data)
 {
 	return (struct service_event){ .kind = CALLBACK_STREAM,
@@ -101,56 +100,60 @@ static struct service_event event_of(const struct sdk_frame *frame, enum callbac
 				       .payload = data };
 }
 
-static void stream_tell(struct sdk_frame *frame, enum callback_phase phase, uint64_t stream,
+static void stream_tell(struct call_frame *frame, enum callback_phase phase, uint64_t stream,
 			uint64_t number)
 {
 	struct stream_data data = { sizeof(data), number, stream };
 	struct service_event event = event_of(frame, phase, &data);
-	unsigned told = 0;
+	struct tools_frame *self = tools_frame_of(frame);
+	const struct sdk_context *context;
+	unsigned told = 0, next = 0;
 
-	for (unsigned i = 0; i < CONTEXTS_MAX && told < STREAM_DATA_MAX; i++) {
-		if (context_state(&sdk_contexts[i]) != CONTEXT_ACTIVE ||
-		    !callback_wants(&sdk_contexts[i].callbacks[CALLBACK_STREAM],
+	while (told < STREAM_DATA_MAX && (context = context_next(&next))) {
+		if (!callback_wants(&context->callbacks[CALLBACK_STREAM],
 				    (unsigned)event.operation))
 			continue;
-		frame->stream_contexts[told] = (uint8_t)(i + 1);
-		frame->stream_data[told] = 0;
-		service_tell(i, &event, &frame->stream_data[told++]);
+		self->stream_contexts[told] = (uint8_t)next;
+		self->stream_data[told] = 0;
+		service_tell(next - 1, &event, &self->stream_data[told++]);
 	}
 	if (told < STREAM_DATA_MAX)
-		frame->stream_contexts[told] = 0;
+		self->stream_contexts[told] = 0;
 }
 
-static void tell_again(struct sdk_frame *frame, uint64_t stream)
+static void tell_again(struct call_frame *frame, uint64_t stream)
 {
 	struct stream_data data = { sizeof(data), number_of(stream, false), stream };
 	struct service_event event = event_of(frame, PHASE_EXIT, &data);
+	struct tools_frame *self = tools_frame_of(frame);
 
-	for (unsigned i = 0; i < STREAM_DATA_MAX && frame->stream_contexts[i]; i++)
-		service_tell(frame->stream_contexts[i] - 1u, &event, &frame->stream_data[i]);
+	for (unsigned i = 0; i < STREAM_DATA_MAX && self->stream_contexts[i]; i++)
+		service_tell(self->stream_contexts[i] - 1u, &event, &self->stream_data[i]);
 }
 
-static uint64_t stream_in(const struct sdk_frame *frame)
+static uint64_t stream_in(struct call_frame *frame)
 {
-	const struct call_layout *layout = &service_layouts[frame->slot - service_slots];
+	const struct call_layout *layout =
+		&api_layouts[call_table(frame->slot)->first + frame->slot->operation];
 	uint64_t stream;
 
 	__builtin_memcpy(&stream,
-			 frame->payload.bytes + layout->places[frame->slot->stream_argument].offset,
+			 tools_frame_of(frame)->payload.bytes +
+				 layout->places[frame->slot->stream_argument].offset,
 			 sizeof(stream));
 	return stream;
 }
 
-void stream_before(struct sdk_frame *frame)
+void stream_before(struct call_frame *frame)
 {
 	uint64_t stream = stream_in(frame);
 
-	frame->stream_contexts[0] = 0;
+	tools_frame_of(frame)->stream_contexts[0] = 0;
 	if (frame->slot->stream_use == STREAM_USED)
 		stream_tell(frame, PHASE_ENTER, stream, number_of(stream, false));
 }
 
-void stream_after(struct sdk_frame *frame)
+void stream_after(struct call_frame *frame)
 {
 	enum stream_use use = frame->slot->stream_use;
 	uint64_t stream = stream_in(frame);
@@ -159,7 +162,7 @@ void stream_after(struct sdk_frame *frame)
 		tell_again(frame, stream);
 		return;
 	}
-	if (frame->results[0] << 32 || (use == STREAM_MADE && !stream))
+	if (call_has_failed(frame) || (use == STREAM_MADE && !stream))
 		return;
 	if (use == STREAM_MADE)
 		stream = *(const uint64_t *)stream;

@@ -9,8 +9,8 @@ enum stream_use { STREAM_NONE, STREAM_MADE, STREAM_GONE, STREAM_USED };
 
 /* Notes what a function does with a stream, and which argument the stream is. */
 void stream_find(const struct signature *signature, const struct api_table *table,
-		 struct sdk_slot *slot);
+		 struct call_slot *slot);
 
 /* Called around a call with a stream argument. */
-void stream_before(struct sdk_frame *frame);
-void stream_after(struct sdk_frame *frame);
+void stream_before(struct call_frame *frame);
+void stream_after(struct call_frame *frame);

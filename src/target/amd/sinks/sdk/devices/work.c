@@ -1,129 +1,82 @@
 /*
- * At a launch, HIP calls back on the launching thread: is the work to be reported? When the work is
- * done, HIP reports it on its own thread. questions.c matches reports to launches.
+ * Writes records and makes callbacks of device work, on the thread that finds out about it.
  */
 #include "target/amd/sinks/sdk/devices/work.h"
 
-#include "target/amd/hip/questions.h"
-#include "target/amd/hip/work_registration.h"
+#include "target/amd/events/moments.h"
+#include "target/amd/hip/launches.h"
+#include "target/amd/hsa/code_store.h"
+#include "target/amd/hsa/layouts.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
 #include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/devices/agents.h"
 #include "target/amd/sinks/sdk/devices/code.h"
+#include "target/amd/sinks/sdk/devices/open_calls.h"
 #include "target/amd/sinks/sdk/devices/work_records.h"
 #include "target/amd/sinks/sdk/external.h"
-#include "target/amd/sinks/sdk/service.h"
-#include "target/amd/tables/intercept.h"
 
-#define LOWEST_ADDRESS 4096u /* smaller values are flags, not records */
-
-enum { REPORT_OF_COMMANDS = 2 };
-enum { WANTED = 0, NOT_WANTED = 1 };
 enum { HOST_TO_DEVICE = 2, DEVICE_TO_HOST = 3, DEVICE_TO_DEVICE = 4 };
+enum { ALLOCATE = 1, VIRTUAL_ALLOCATE, FREE, VIRTUAL_FREE };
+enum { SCRATCH_ALLOCATED = 1, SCRATCH_FREED, SCRATCH_RECLAIMED };
 
-/* A report, in the layout of the runtime's public protocol. */
-struct activity {
-	uint32_t domain, kind, command, reserved0;
-	uint64_t correlation, begin_ns, end_ns;
-	int32_t device, reserved1;
-	uint64_t queue;
-	union {
-		uint64_t bytes;
-		const char *kernel;
-	};
-};
-
-static uint32_t inside;
-
-static bool context_wants(unsigned index, uint32_t command)
+bool work_is_wanted_by(const struct sdk_context *context, enum trace_domain domain)
 {
-	const struct sdk_context *context = &sdk_contexts[index];
-	bool is_kernel = command == COMMAND_KERNEL;
+	static const struct {
+		uint8_t callback, buffer;
+	} kinds[DOMAINS] = {
+		[DOMAIN_KERNEL] = { CALLBACK_KERNEL, BUFFER_KERNEL },
+		[DOMAIN_COPY] = { CALLBACK_COPY, BUFFER_COPY },
+	};
 
-	return context->callbacks[is_kernel ? CALLBACK_KERNEL : CALLBACK_COPY].callback ||
-	       context->buffers[is_kernel ? BUFFER_KERNEL : BUFFER_COPY].buffer.handle;
+	return context->callbacks[kinds[domain].callback].callback ||
+	       context->buffers[kinds[domain].buffer].buffer.handle;
 }
 
-static bool is_wanted(uint32_t command)
+bool work_is_wanted(enum trace_domain domain)
 {
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE && context_wants(i, command))
+	const struct sdk_context *context;
+	unsigned next = 0;
+
+	while ((context = context_next(&next)))
+		if (work_is_wanted_by(context, domain))
 			return true;
 	return false;
 }
 
-/* Reads stream and dimensions from the arguments of the enclosing call, by its signature. */
-static void read_call(const struct sdk_frame *frame, struct launch *ret)
+static void externals_ask(struct launch *launch, enum trace_domain domain)
 {
-	const struct signature *signature = &frame->slot->table->signatures[frame->slot->operation];
-	const struct call_layout *layout = &service_layouts[frame->slot - service_slots];
-	const char *at = signature->text;
-	struct argument_text text;
-	unsigned shapes = 0;
+	int kind = domain == DOMAIN_KERNEL ? REQUEST_KERNEL : REQUEST_COPY;
 
-	for (unsigned i = 0; i < layout->count && signature_next(&at, &text); i++) {
-		const unsigned char *value = frame->payload.bytes + layout->places[i].offset;
+	const struct sdk_context *context;
+	unsigned next = 0;
 
-		if (*text.code == 'd')
-			__builtin_memcpy(shapes++ ? ret->threads : ret->blocks, value, 12);
-		else if (!__builtin_memcmp(text.type, "hipStream_t:", 12))
-			__builtin_memcpy(&ret->stream, value, 8);
-		else if (!__builtin_memcmp(text.name, "sharedMemBytes:", 15))
-			__builtin_memcpy(&ret->shared_bytes, value, 4);
-		else if (!__builtin_memcmp(text.name, "dst:", 4) && *text.code == 'p')
-			__builtin_memcpy(&ret->to, value, 8);
-		else if (!__builtin_memcmp(text.name, "src:", 4) && *text.code == 'p')
-			__builtin_memcpy(&ret->from, value, 8);
-	}
-}
+	while (launch->external_count < EXTERNALS_MAX && (context = context_next(&next))) {
+		unsigned i = context_number(context);
+		uint64_t value = external_current(i, launch->thread);
 
-static void ask_externals(const struct sdk_thread *thread, struct launch *launch)
-{
-	int kind = launch->command == COMMAND_KERNEL ? REQUEST_KERNEL : REQUEST_COPY;
-
-	for (unsigned i = 0; i < CONTEXTS_MAX && launch->external_count < EXTERNALS_MAX; i++) {
-		const struct sdk_context *context = &sdk_contexts[i];
-		uint64_t value = external_current(i, thread->number);
-
-		if (context_state(context) != CONTEXT_ACTIVE || !context_wants(i, launch->command))
+		if (!work_is_wanted_by(context, domain))
 			continue;
 		if (context->request && context->request_kinds & 1u << kind)
-			service_request(i, kind, launch->command == COMMAND_KERNEL,
-					launch->internal, &value);
-		launch->externals[launch->external_count].context = i;
-		launch->externals[launch->external_count].life = context->life;
-		launch->externals[launch->external_count].user_data = 0;
-		launch->externals[launch->external_count++].value = value;
+			service_request(i, kind, domain == DOMAIN_KERNEL, launch->internal, &value);
+		launch->externals[launch->external_count++] =
+			(struct launch_external){ i, context->life, value, 0 };
 	}
 }
 
-/* Outside of a traced call, the thread stands for its stream. */
-static int question_answer(uint32_t command)
+void work_launch(struct launch *launch, enum trace_domain domain, const struct thread_call *call,
+		 struct call_frame *frame)
 {
-	struct sdk_thread *thread = sdk_thread_mine();
-	struct launch launch = { .command = command };
-	uint64_t frame = (uint64_t)__builtin_frame_address(0);
-	struct sdk_frame *around;
-
-	if (!thread || command >= COMMANDS || !is_wanted(command))
-		return NOT_WANTED;
-	launch.thread = (uint32_t)thread->number;
-	launch.stream = 1ull << 63 | launch.thread;
-	around = sdk_thread_frame(thread, frame);
-	launch.internal = around ? around->internal : service_next_id();
-	launch.ancestor = around ? around->ancestor : 0;
-	launch.has_returned = !around;
-	if (around) {
-		around->asked++;
-		read_call(around, &launch);
-	}
-	ask_externals(thread, &launch);
-	if (command == COMMAND_KERNEL)
-		dispatch_enqueue(around, &launch);
-	if (around && command == COMMAND_KERNEL)
-		thread->told = (struct told_dispatch){ around->internal, launch.dispatch };
-	question_note(&launch);
-	return WANTED;
+	launch->internal = call ? call->internal : 0;
+	launch->dispatch = launch->kernel = 0;
+	launch->external_count = 0;
+	launch->ancestor = frame ? frame->ancestor : 0;
+	if (!launch->internal)
+		launch->internal = tools_next_id();
+	else if (!launch->is_of_graph)
+		open_call_note(launch->internal);
+	externals_ask(launch, domain);
+	if (domain == DOMAIN_KERNEL)
+		dispatch_enqueue(frame, launch);
 }
 
 /* The context's external id in a launch; external_count if the context is newer, or had no room. */
@@ -156,7 +109,7 @@ void work_tell(unsigned context, const struct service_event *event, struct launc
 		return;
 	told.internal = launch->internal;
 	told.ancestor = launch->ancestor;
-	told.thread = launch->thread;
+	told.thread = (uint64_t)launch->thread;
 	told.external = &none;
 	if (i < launch->external_count) {
 		told.external = &launch->externals[i].value;
@@ -165,7 +118,7 @@ void work_tell(unsigned context, const struct service_event *event, struct launc
 	service_tell(context, &told, user_data);
 }
 
-static void give_kernel(unsigned context, struct kernel_record *record, struct launch *launch)
+static void kernel_give(unsigned context, struct kernel_record *record, struct launch *launch)
 {
 	struct kernel_data data = { sizeof(data), record->start_ns, record->end_ns, record->info };
 	struct service_event event = { .kind = CALLBACK_KERNEL,
@@ -179,7 +132,7 @@ static void give_kernel(unsigned context, struct kernel_record *record, struct l
 		buffer_write(context, BUFFER_KERNEL, record, sizeof(*record));
 }
 
-static void give_copy(unsigned context, struct copy_record *record, struct launch *launch)
+static void copy_give(unsigned context, struct copy_record *record, struct launch *launch)
 {
 	struct copy_data data = { sizeof(data),     record->start_ns,   record->end_ns,
 				  record->to_agent, record->from_agent, record->bytes,
@@ -197,123 +150,191 @@ static void give_copy(unsigned context, struct copy_record *record, struct launc
 		buffer_write(context, BUFFER_COPY, record, sizeof(*record));
 }
 
-static void report_kernel(const struct activity *activity, struct launch *launch)
+/* A report without a launch has an id of its own. */
+static struct launch launch_of(const struct launch *reported, uint64_t thread)
 {
-	struct kernel_record record = {
-		.size = sizeof(record),
-		.kind = BUFFER_KERNEL,
-		.operation = DISPATCH_COMPLETE,
-		.internal = launch->internal,
-		.thread = launch->thread,
-		.start_ns = activity->begin_ns,
-		.end_ns = activity->end_ns,
-		.info = dispatch_describe(launch),
-	};
-
-	record.info.agent = agent_of_number((uint32_t)activity->device);
-	record.info.queue.handle = (uint32_t)activity->queue + 1ull;
-	if (activity->kernel)
-		record.info.kernel = code_kernel(activity->kernel);
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
-			give_kernel(i, &record, launch);
+	if (reported && reported->internal)
+		return *reported;
+	return (struct launch){ .internal = tools_next_id(), .thread = (int32_t)thread };
 }
 
-/* By the kind of HIP's copy command. */
-static int direction_of(uint32_t kind)
+/* Where HSA knows no times, work lasts from when it was enqueued until its end was found. */
+static struct moments times_of(const struct device_times *times)
 {
-	static const uint16_t from_device[] = { 0x11f3, 0x1201, 0x11f6 };
-	static const uint16_t to_device[] = { 0x11f4, 0x1202, 0x11f7 };
-
-	for (unsigned i = 0; i < ARRAY_SIZE(from_device); i++) {
-		if (from_device[i] == kind)
-			return DEVICE_TO_HOST;
-		if (to_device[i] == kind)
-			return HOST_TO_DEVICE;
-	}
-	return DEVICE_TO_DEVICE;
+	if (times->begin_ns || !times->seen_ticks)
+		return (struct moments){ times->begin_ns, times->end_ns };
+	return moments_of(times->asked_ticks, times->seen_ticks);
 }
 
-static void report_copy(const struct activity *activity, struct launch *launch)
+static void launch_end(const struct launch *launch)
 {
-	int direction = direction_of(activity->kind);
-	uint32_t device = (uint32_t)activity->device;
-	struct copy_record record = {
-		.size = sizeof(record),
-		.kind = BUFFER_COPY,
-		.operation = direction,
-		.internal = launch->internal,
-		.thread = launch->thread,
-		.start_ns = activity->begin_ns,
-		.end_ns = activity->end_ns,
-		.to_agent = agent_of_number(direction == DEVICE_TO_HOST ? 0 : device),
-		.from_agent = agent_of_number(direction == HOST_TO_DEVICE ? 0 : device),
-		.bytes = activity->bytes,
-		.to = launch->to,
-		.from = launch->from,
-	};
-
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) == CONTEXT_ACTIVE)
-			give_copy(i, &record, launch);
+	if (!launch->is_of_graph && open_call_end_one(launch->internal) && tools_retirements)
+		tools_retire(launch->internal);
 }
 
-static void activity_report(const struct activity *activity, uint32_t command)
+void work_kernel_done(const struct dispatch_event *event)
 {
-	struct launch launch = { 0 };
-	uint64_t queue = (uint64_t)(uint32_t)activity->device << 32 | (uint32_t)activity->queue;
-	uint32_t token = question_take(command, queue + 1, &launch);
+	const struct sdk_context *context;
+	unsigned next = 0;
+	struct launch launch;
+	struct moments times;
+	struct kernel_record record = { .size = sizeof(record),
+					.kind = BUFFER_KERNEL,
+					.operation = DISPATCH_COMPLETE };
 
-	if (!token)
-		launch = (struct launch){ .internal = service_next_id(),
-					  .dispatch = dispatch_next(),
-					  .has_returned = true };
-	if (command == COMMAND_KERNEL)
-		report_kernel(activity, &launch);
-	else
-		report_copy(activity, &launch);
-	if (!token || question_end(token, launch.internal))
-		service_retire(launch.internal);
+	launch = launch_of(event->launch, event->thread);
+	times = times_of(&event->times);
+	if (!event->is_of_hip)
+		launch.dispatch = event->dispatch;
+	else if (!launch.dispatch)
+		launch.dispatch = events_dispatch();
+	record.internal = launch.internal;
+	record.thread = (uint64_t)launch.thread;
+	record.start_ns = times.begin_ns;
+	record.end_ns = times.end_ns;
+	record.info = dispatch_describe(&launch);
+	if (!event->is_of_hip)
+		dispatch_describe_packet(event, &record.info);
+	else if (event->name)
+		record.info.kernel = code_kernel(event->name);
+	record.info.agent = agent_of_number((uint32_t)event->device);
+	record.info.queue.handle = event->is_of_hip ? event->queue + 1 : event->queue;
+	while ((context = context_next(&next)))
+		kernel_give(context_number(context), &record, &launch);
+	launch_end(&launch);
 }
 
-int work_on_activity(uint32_t domain, uint32_t command, void *data)
+static int direction_of(enum copy_direction direction)
 {
-	int r = WANTED;
+	if (direction == COPY_DEVICE_TO_HOST)
+		return DEVICE_TO_HOST;
+	return direction == COPY_HOST_TO_DEVICE ? HOST_TO_DEVICE : DEVICE_TO_DEVICE;
+}
 
-	if (domain != REPORT_OF_COMMANDS)
-		return NOT_WANTED;
-	__atomic_add_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-	if (!data)
-		r = question_answer(command);
-	else if ((uint64_t)data >= LOWEST_ADDRESS && command < COMMANDS && is_wanted(command))
-		activity_report(data, command);
-	__atomic_sub_fetch(&inside, 1, __ATOMIC_SEQ_CST);
-	return r;
+void work_copy_done(const struct copy_event *event)
+{
+	const struct sdk_context *context;
+	unsigned next = 0;
+	struct launch launch;
+	struct moments times;
+	struct copy_record record = { .size = sizeof(record),
+				      .kind = BUFFER_COPY,
+				      .operation = direction_of(event->direction) };
+
+	launch = launch_of(event->launch, event->thread);
+	times = times_of(&event->times);
+	record.internal = launch.internal;
+	record.thread = (uint64_t)launch.thread;
+	record.start_ns = times.begin_ns;
+	record.end_ns = times.end_ns;
+	record.to_agent = agent_of_number((uint32_t)event->to_device);
+	record.from_agent = agent_of_number((uint32_t)event->from_device);
+	record.bytes = event->bytes;
+	record.to = event->is_of_hip ? launch.to : event->to;
+	record.from = event->is_of_hip ? launch.from : event->from;
+	while ((context = context_next(&next)))
+		copy_give(context_number(context), &record, &launch);
+	launch_end(&launch);
 }
 
 bool work_end_call(uint64_t internal, bool has_failed)
 {
-	return questions_end_call(internal, has_failed);
+	return open_call_return(internal, has_failed);
 }
 
-bool work_is_inside(void)
+static void memory_tell(unsigned context, const struct memory_record *record)
 {
-	return __atomic_load_n(&inside, __ATOMIC_SEQ_CST);
+	struct memory_data data = { sizeof(data),  record->start_ns, record->end_ns,
+				    record->agent, record->address,  record->bytes };
+	struct service_event event = { .kind = CALLBACK_MEMORY,
+				       .operation = record->operation,
+				       .phase = PHASE_ENTER,
+				       .payload = &data,
+				       .internal = record->correlation.internal,
+				       .ancestor = record->correlation.ancestor };
+	uint64_t user_data = 0;
+
+	if (!callback_wants(&sdk_contexts[context].callbacks[CALLBACK_MEMORY],
+			    (unsigned)record->operation))
+		return;
+	/* The call is over: reports both phases now, with the call's times. */
+	service_tell(context, &event, &user_data);
+	event.phase = PHASE_EXIT;
+	service_tell(context, &event, &user_data);
+}
+
+void work_memory(const struct memory_event *event)
+{
+	static const uint8_t operations[] = {
+		[MEMORY_ALLOCATE] = ALLOCATE,
+		[MEMORY_FREE] = FREE,
+		[MEMORY_VIRTUAL_ALLOCATE] = VIRTUAL_ALLOCATE,
+		[MEMORY_VIRTUAL_FREE] = VIRTUAL_FREE,
+	};
+	const struct call_frame *frame = event->frame;
+	const struct sdk_context *context;
+	unsigned next = 0;
+	struct memory_record record = { .size = sizeof(record),
+					.kind = BUFFER_MEMORY,
+					.operation = operations[event->operation],
+					.correlation = { frame->internal, 0, frame->ancestor },
+					.thread = (uint64_t)frame->thread->number,
+					.start_ns = moment_ns(frame->begin),
+					.address = event->address,
+					.bytes = event->bytes };
+
+	if (!frame->internal)
+		return;
+	record.end_ns = MAX(moment_ns(event->end), record.start_ns);
+	if (event->operation == MEMORY_ALLOCATE || event->operation == MEMORY_VIRTUAL_ALLOCATE)
+		record.agent = agent_of_pool(frame->integers[0]);
+	while ((context = context_next(&next))) {
+		unsigned i = context_number(context);
+
+		memory_tell(i, &record);
+		record.correlation.external = external_current(i, (int32_t)record.thread);
+		if (buffer_wants(&context->buffers[BUFFER_MEMORY], (unsigned)record.operation))
+			buffer_write(i, BUFFER_MEMORY, &record, sizeof(record));
+	}
+}
+
+void work_scratch(const struct scratch_event *event)
+{
+	static const uint8_t operations[] = {
+		[MEMORY_ALLOCATE] = SCRATCH_ALLOCATED,
+		[MEMORY_FREE] = SCRATCH_FREED,
+		[MEMORY_RECLAIM] = SCRATCH_RECLAIMED,
+	};
+	const struct call_thread *thread = call_thread_mine();
+	const struct thread_call *call;
+	const struct sdk_context *context;
+	unsigned next = 0;
+	struct scratch_record record = { sizeof(record),
+					 BUFFER_SCRATCH,
+					 operations[event->operation],
+					 .flags = (uint32_t)event->flags,
+					 .bytes = event->bytes,
+					 .thread = event->thread };
+
+	if (!thread)
+		return;
+	call = call_thread_around(thread, (uint64_t)__builtin_frame_address(0));
+	record.correlation.internal = call ? call->internal : 0;
+	record.start_ns = moment_ns(event->begin);
+	record.end_ns = MAX(moment_ns(event->end), record.start_ns);
+	record.agent = agent_of_hsa_queue(event->queue);
+	record.queue.handle = event->queue ? event->queue->id + 1 : 0;
+	while ((context = context_next(&next))) {
+		unsigned i = context_number(context);
+
+		if (!buffer_wants(&context->buffers[BUFFER_SCRATCH], (unsigned)record.operation))
+			continue;
+		record.correlation.external = external_current(i, thread->number);
+		buffer_write(i, BUFFER_SCRATCH, &record, sizeof(record));
+	}
 }
 
 void work_adopt(void)
 {
-	inside = 0;
-	work_registration_adopt();
-	questions_adopt();
-}
-
-bool work_is_needed(uint32_t tools)
-{
-	for (unsigned i = 0; i < CONTEXTS_MAX; i++)
-		if (context_state(&sdk_contexts[i]) >= CONTEXT_STOPPED &&
-		    tools >> sdk_contexts[i].tool & 1 &&
-		    (context_wants(i, COMMAND_KERNEL) || context_wants(i, COMMAND_COPY)))
-			return true;
-	return false;
+	open_calls_adopt();
 }

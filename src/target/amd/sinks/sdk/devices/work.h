@@ -1,23 +1,27 @@
 /*
- * Work of devices: kernels and copies, as HIP reports them to a registered callback.
+ * Work of devices as tools see it: kernels, copies, memory and scratch.
  */
 #pragma once
 
-#include "shared/wire/boot.h"
+#include "target/amd/events/events.h"
+#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/service.h"
 
-#include <stdbool.h>
-
-/* Does any context of these tools (bits) want work? */
-bool work_is_needed(uint32_t tools);
-
-/* HIP's callback: at a launch, decides whether HIP reports it; later, receives the report. */
-int work_on_activity(uint32_t domain, uint32_t command, void *data);
+/* Does a context want work of that domain, in callbacks or records? */
+bool work_is_wanted_by(const struct sdk_context *context, enum trace_domain domain);
 
 /* A call in which HIP has called back is over; if it failed, its launches are dropped. True: other
  * launches of the call are still to be reported. */
 bool work_end_call(uint64_t internal, bool has_failed);
 
-/* Is a thread of HIP in work_on_activity()? */
-bool work_is_inside(void);
+/* The parts of struct amd_sink for tools. */
+bool work_is_wanted(enum trace_domain domain);
+void work_launch(struct launch *launch, enum trace_domain domain, const struct thread_call *call,
+		 struct call_frame *frame);
+void work_kernel_done(const struct dispatch_event *event);
+void work_copy_done(const struct copy_event *event);
+void work_memory(const struct memory_event *event);
+void work_scratch(const struct scratch_event *event);
 
+/* In a forked child. */
 void work_adopt(void);

@@ -1,9 +1,8 @@
 /*
- * Records and payloads of kernels and copies, in the layout that tools see.
+ * Records and payloads of device work, in the layout that tools see.
  */
 #pragma once
 
-#include "target/amd/hip/questions.h"
 #include "target/amd/sinks/sdk/service.h"
 
 enum { DISPATCH_ENQUEUE = 1, DISPATCH_COMPLETE = 2 };
@@ -46,19 +45,49 @@ struct copy_data {
 	uint64_t bytes, to, from;
 };
 
+struct memory_record {
+	uint64_t size;
+	int32_t kind, operation;
+	struct correlation correlation;
+	uint64_t thread, start_ns, end_ns;
+	struct sdk_handle agent;
+	uint64_t address, bytes;
+};
+_Static_assert(sizeof(struct memory_record) == 88, "as in the headers");
+
+struct memory_data {
+	uint64_t size, start_ns, end_ns;
+	struct sdk_handle agent;
+	uint64_t address, bytes;
+};
+
+struct scratch_record {
+	uint64_t size;
+	int32_t kind, operation;
+	struct correlation correlation;
+	struct sdk_handle agent, queue;
+	uint64_t thread, start_ns, end_ns;
+	uint32_t flags;
+	uint64_t bytes;
+};
+_Static_assert(sizeof(struct scratch_record) == 96, "as in the headers");
+
 /* Finds HIP's functions for kernel names; NULL: forgets them. Called on limpet's threads. */
 struct agent_table;
 void dispatch_learn(const struct agent_table *hip);
+/* Before a HIP call that may launch a kernel. */
+void dispatch_before(struct call_frame *frame);
 
-/* The number of the next kernel dispatch. */
-uint64_t dispatch_next(void);
-
-/* The dispatch_info of a launch. */
+/* The dispatch_info of a launch; or of a packet. */
+struct launch;
+struct dispatch_event;
 struct dispatch_info dispatch_describe(const struct launch *launch);
+void dispatch_describe_packet(const struct dispatch_event *event, struct dispatch_info *ret);
 
 /* Called before a kernel is queued: numbers the dispatch and notifies contexts of both phases at
- * once, since limpet sees nothing between them. Called on the launching thread. */
-void dispatch_enqueue(const struct sdk_frame *around, struct launch *launch);
+ * once, since limpet sees nothing between them. Called on the launching thread; `around`: its call,
+ * or NULL. */
+void dispatch_enqueue(struct call_frame *around, struct launch *launch);
 
 /* Notifies a context of a kernel or copy; thread and ids are those of the launch. */
 void work_tell(unsigned context, const struct service_event *event, struct launch *launch);

@@ -5,6 +5,7 @@
 #include "target/amd/sinks/sdk/counters/dispatch/asking.h"
 
 #include "target/amd/counters/engine.h"
+#include "target/amd/events/events.h"
 #include "target/amd/hsa/code_store.h"
 #include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/counters/dispatch/expected.h"
@@ -36,14 +37,16 @@ static void question_ask(void *argument)
 				  question->service->choose_data);
 }
 
-struct launch_origin launch_origin_of(const struct sdk_frame *frame)
+struct launch_origin launch_origin_of(const struct call_frame *frame)
 {
 	const struct dispatch_service *service = dispatch_service_active();
 	int32_t thread = frame->thread->number;
 
 	return (struct launch_origin){
 		.thread = thread,
-		.around = frame->seen_count ? 0 : frame->ancestor,
+		.around = tools_frame_of((struct call_frame *)(uintptr_t)frame)->seen_count
+				  ? 0
+				  : frame->ancestor,
 		.internal = frame->internal,
 		.external = service ? external_current(service->context, thread) : 0
 	};
@@ -52,7 +55,7 @@ struct launch_origin launch_origin_of(const struct sdk_frame *frame)
 /* The origin stored when the slot was reserved, if it was seen: another thread may ring for the
  * kernel. */
 static struct launch_origin origin_choose(const struct launch_origin *origin,
-					  const struct sdk_frame *frame)
+					  const struct call_frame *frame)
 {
 	struct launch_origin mine = launch_origin_of(frame);
 
@@ -70,18 +73,18 @@ static uint64_t external_find(const struct launch_origin *origin, unsigned index
 }
 
 /* The number under which the enclosing call has already shown the kernel as a dispatch. */
-static uint64_t dispatch_find(const struct launch_origin *origin, const struct sdk_frame *frame)
+static uint64_t dispatch_find(const struct launch_origin *origin, const struct call_frame *frame)
 {
 	struct told_dispatch *told = &frame->thread->told;
 	uint64_t number = told->number;
 
 	if (!number || origin->thread != frame->thread->number || told->call != frame->ancestor)
-		return dispatch_next();
+		return events_dispatch();
 	told->number = 0;
 	return number;
 }
 
-static void question_fill(struct question *question, const struct sdk_frame *frame,
+static void question_fill(struct question *question, const struct call_frame *frame,
 			  const struct launch_origin *from, const struct counted_queue *queue,
 			  const struct hsa_packet *packet)
 {
@@ -107,7 +110,7 @@ static void question_fill(struct question *question, const struct sdk_frame *fra
 }
 
 /* Kernels that the tool launches itself are not shown to it. False: the tool was not called. */
-static bool tool_ask(struct question *question, struct sdk_frame *frame,
+static bool tool_ask(struct question *question, struct call_frame *frame,
 		     const struct launch_origin *origin, const struct counted_queue *queue,
 		     const struct hsa_packet *packet)
 {
@@ -119,11 +122,11 @@ static bool tool_ask(struct question *question, struct sdk_frame *frame,
 	if (!question->service || frame->thread->tools_inside & 1ull << question->service->tool)
 		return false;
 	question_fill(question, frame, origin, queue, packet);
-	before = sdk_thread_enter_tool(frame->thread, (unsigned)question->service->tool);
+	before = call_thread_enter_tool(frame->thread, (unsigned)question->service->tool);
 	is_asked = dispatch_service_may_call(question->service);
 	if (is_asked)
 		is_asked = !guard_call(question_ask, question);
-	sdk_thread_leave_tool(frame->thread, before);
+	call_thread_leave_tool(frame->thread, before);
 	if (is_asked && question->config.handle)
 		config_expect_after(queue->device, question->config.handle);
 	return is_asked;
@@ -172,7 +175,7 @@ struct found_set {
 	uint64_t word, index;
 };
 
-static enum set_answer set_ask(const struct found_set *found, struct sdk_frame *frame,
+static enum set_answer set_ask(const struct found_set *found, struct call_frame *frame,
 			       const struct rung_queue *rung, struct question *question)
 {
 	struct counted_device *device = rung->queue.device;
@@ -268,7 +271,7 @@ static bool set_find(const struct rung_queue *rung, uint64_t last, struct found_
 	return is_found;
 }
 
-static void sets_ask(struct sdk_frame *frame, const struct rung_queue *rung, uint64_t last)
+static void sets_ask(struct call_frame *frame, const struct rung_queue *rung, uint64_t last)
 {
 	struct question question;
 	struct found_set found;
@@ -291,7 +294,7 @@ static void sets_ask(struct sdk_frame *frame, const struct rung_queue *rung, uin
 }
 
 /* A kernel without a set around it. */
-static void plain_ask(struct sdk_frame *frame, const struct rung_queue *rung, uint64_t index)
+static void plain_ask(struct call_frame *frame, const struct rung_queue *rung, uint64_t index)
 {
 	struct hsa_packet packet;
 	struct question question;
@@ -329,7 +332,7 @@ static bool queue_copy(uint64_t doorbell, struct rung_queue *ret)
 }
 
 /* A tool that has left its callback by a jump never answers. */
-static void left_questions_end(const struct sdk_thread *thread)
+static void left_questions_end(const struct call_thread *thread)
 {
 	const struct dispatch_service *service = dispatch_service_active();
 
@@ -337,7 +340,7 @@ static void left_questions_end(const struct sdk_thread *thread)
 		counted_sets_leave(thread->number);
 }
 
-bool kernels_ask(struct sdk_frame *frame, uint64_t doorbell, uint64_t last)
+bool kernels_ask(struct call_frame *frame, uint64_t doorbell, uint64_t last)
 {
 	struct rung_queue rung;
 	bool is_around;

@@ -7,8 +7,8 @@
 #include "target/amd/sinks/sdk/service.h"
 
 /* Describes the call in which the thread reserves a slot for a kernel. */
-struct launch_origin launch_origin_of(const struct sdk_frame *frame);
+struct launch_origin launch_origin_of(const struct call_frame *frame);
 
 /* The application rings a queue's doorbell for packets up to `last`: calls the tool for those not
  * shown to it yet. True: limpet's packets are around the last one. False also for other signals. */
-bool kernels_ask(struct sdk_frame *frame, uint64_t doorbell, uint64_t last);
+bool kernels_ask(struct call_frame *frame, uint64_t doorbell, uint64_t last);

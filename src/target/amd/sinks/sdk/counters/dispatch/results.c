@@ -69,8 +69,8 @@ static bool collector_become(void)
 {
 	int32_t before = __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
 
-	return (!before || sdk_thread_is_gone(before)) &&
-	       __atomic_compare_exchange_n(&collector, &before, sdk_thread_number(), false,
+	return (!before || call_thread_is_gone(before)) &&
+	       __atomic_compare_exchange_n(&collector, &before, call_thread_number(), false,
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
@@ -84,7 +84,7 @@ static bool collector_is_other(void)
 {
 	int32_t now = __atomic_load_n(&collector, __ATOMIC_ACQUIRE);
 
-	return now && now != sdk_thread_number() && !sdk_thread_is_gone(now);
+	return now && now != call_thread_number() && !call_thread_is_gone(now);
 }
 
 /* Whose results to collect. */
@@ -119,7 +119,7 @@ static bool set_was_left(struct counted_set *set, uint64_t now_ns)
 	uint64_t word = __atomic_load_n(&set->word, __ATOMIC_SEQ_CST);
 
 	if (word_answer(word) == ANSWER_ASKING)
-		return sdk_thread_is_gone(word_asker(word));
+		return call_thread_is_gone(word_asker(word));
 	set->seen_ns = set->seen_ns ? set->seen_ns : now_ns;
 	return (word & WORD_LOST || now_ns - set->seen_ns > UNASKED_NS) &&
 	       word_answer(word) == ANSWER_NONE &&
@@ -241,18 +241,18 @@ static bool buffer_make_room(const struct dispatch_service *service, uint64_t by
 }
 
 /* Enters the tool for one record only: buffers are delivered in between. */
-static bool buffer_put(const struct dispatch_service *service, struct sdk_thread *thread, int kind,
+static bool buffer_put(const struct dispatch_service *service, struct call_thread *thread, int kind,
 		       const void *record, size_t size)
 {
-	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)service->tool);
+	uint64_t before = call_thread_enter_tool(thread, (unsigned)service->tool);
 	bool is_put = dispatch_service_may_call(service) &&
 		      buffer_write_counter(service->buffer, kind, record, size);
 
-	sdk_thread_leave_tool(thread, before);
+	call_thread_leave_tool(thread, before);
 	return is_put;
 }
 
-static bool buffer_fill(const struct dispatch_service *service, struct sdk_thread *thread,
+static bool buffer_fill(const struct dispatch_service *service, struct call_thread *thread,
 			bool is_hurried)
 {
 	const struct dispatch_data *data = &memory->data;
@@ -273,19 +273,19 @@ static bool buffer_fill(const struct dispatch_service *service, struct sdk_threa
 	return is_whole;
 }
 
-static void result_give(const struct dispatch_service *service, struct sdk_thread *thread)
+static void result_give(const struct dispatch_service *service, struct call_thread *thread)
 {
-	uint64_t before = sdk_thread_enter_tool(thread, (unsigned)service->tool);
+	uint64_t before = call_thread_enter_tool(thread, (unsigned)service->tool);
 
 	if (dispatch_service_may_call(service))
 		(void)guard_call(record_call, (void *)(uintptr_t)service);
-	sdk_thread_leave_tool(thread, before);
+	call_thread_leave_tool(thread, before);
 }
 
 static void result_tell(bool is_hurried)
 {
 	const struct dispatch_service *service = dispatch_service_of(memory->service);
-	struct sdk_thread *thread = sdk_thread_mine();
+	struct call_thread *thread = call_thread_mine();
 
 	if (!service || !thread)
 		return;
@@ -419,7 +419,7 @@ void dispatch_results_drain(int tool, uint64_t limit_ns)
  * locks. */
 static bool thread_is_in_tool(void)
 {
-	const struct sdk_thread *mine = sdk_thread_mine();
+	const struct call_thread *mine = call_thread_mine();
 
 	return mine && mine->tools_inside;
 }
@@ -479,7 +479,7 @@ static bool sets_are_done(void)
 void dispatch_results_await(void)
 {
 	const struct dispatch_service *service = dispatch_service_active();
-	const struct sdk_thread *mine = sdk_thread_mine();
+	const struct call_thread *mine = call_thread_mine();
 	struct patience patience = { 0, 0 };
 
 	if (!service || !mine || mine->tools_inside || delivery_is_me(service->thread) ||

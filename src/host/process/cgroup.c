@@ -5,7 +5,7 @@
 #include "host/process/cgroup.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/text/text.h"
+#include "host/process/mountinfo.h"
 #include "host/process/procfs.h"
 
 #include <errno.h>
@@ -59,39 +59,6 @@ static bool has_field(struct text list, const char *word)
 	return false;
 }
 
-/* A file system of groups: from which group on, and where. */
-struct mount {
-	struct text root, point;
-};
-
-/* "ID PARENT DEVICE ROOT POINT OPTIONS [TAGS] - TYPE SOURCE OPTIONS": is it this one? */
-static bool read_mount(struct text line, const struct form *form, const char *controller,
-		       struct mount *ret)
-{
-	struct text words[5], word, type, source, options;
-
-	for (unsigned i = 0; i < ARRAY_SIZE(words); i++)
-		if (!text_take_word(&line, &words[i]))
-			return false;
-	while (text_take_word(&line, &word) && !text_equals(word, "-"))
-		;
-	*ret = (struct mount){ words[3], words[4] };
-	return text_take_word(&line, &type) && text_take_word(&line, &source) &&
-	       text_take_word(&line, &options) && text_equals(type, form->type) &&
-	       (!controller || has_field(options, controller));
-}
-
-static bool find_mount(struct text mounts, const struct form *form, const char *controller,
-		       struct mount *ret)
-{
-	struct text line;
-
-	while (text_take_line(&mounts, &line))
-		if (read_mount(line, form, controller, ret))
-			return true;
-	return false;
-}
-
 /* "NUMBER:CONTROLLERS:PATH"; the second form has no controllers there. */
 static bool find_path(struct text groups, const char *controller, struct text *ret)
 {
@@ -132,12 +99,16 @@ static void path_shorten(struct text *path, struct text root)
 static bool find_folder(const struct view *view, const struct form *form, const char *controller,
 			struct folder *ret)
 {
+	struct text mounts = view->mounts, path;
 	struct mount mount;
-	struct text path;
 	size_t size;
 
-	if (!find_mount(view->mounts, form, controller, &mount) ||
-	    !find_path(view->groups, controller, &path))
+	do
+		if (!mountinfo_next(&mounts, &mount))
+			return false;
+	while (!text_equals(mount.type, form->type) ||
+	       (controller && !has_field(mount.options, controller)));
+	if (!find_path(view->groups, controller, &path))
 		return false;
 	path_shorten(&path, mount.root);
 	ret->mount_size = (size_t)(mount.point.end - mount.point.at);
@@ -182,7 +153,7 @@ static bool read_bytes(const struct folder *folder, const char *name, uint64_t *
 }
 
 /* A group above may be the one that is frozen. */
-static void look_frozen(const struct view *view, const struct form *form, struct cgroup *ret)
+static void find_frozen(const struct view *view, const struct form *form, struct cgroup *ret)
 {
 	struct folder folder;
 	char state[64];
@@ -223,7 +194,7 @@ static uint64_t read_caches(const struct folder *folder, const struct form *form
 	return sum;
 }
 
-static void look_limit(const struct folder *folder, const struct form *form, struct cgroup *ret)
+static void compare_limit(const struct folder *folder, const struct form *form, struct cgroup *ret)
 {
 	uint64_t limit, usage, left;
 
@@ -238,31 +209,15 @@ static void look_limit(const struct folder *folder, const struct form *form, str
 	snprintf(ret->memory, sizeof(ret->memory), "%s", folder->path);
 }
 
-static void look_memory(const struct view *view, const struct form *form, struct cgroup *ret)
+/* Whether a group of this process is the folder or lies below it. */
+static bool counts_there(const struct view *own, const char *path)
 {
-	struct folder folder;
-
-	if (!find_folder(view, form, form->memory, &folder))
-		return;
-	do
-		look_limit(&folder, form, ret);
-	while (folder_leave(&folder));
-}
-
-static bool lies_below(const char *path, const char *folder)
-{
-	size_t size = strlen(folder);
-
-	return !strncmp(path, folder, size) && (!path[size] || path[size] == '/');
-}
-
-static bool counts_there(const struct view *own, const char *folder)
-{
+	size_t size = strlen(path);
 	struct folder mine;
 
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++)
 		if (find_folder(own, &forms[i], forms[i].memory, &mine) &&
-		    lies_below(mine.path, folder))
+		    !strncmp(mine.path, path, size) && (!mine.path[size] || mine.path[size] == '/'))
 			return true;
 	return false;
 }
@@ -272,6 +227,7 @@ void cgroup_read(pid_t pid, struct cgroup *ret)
 	CLEANUP(free) char *mounts = NULL, *groups = NULL, *own = NULL;
 	size_t mounts_size, groups_size, own_size;
 	struct view view, mine;
+	struct folder folder;
 	struct err ignored;
 
 	*ret = (struct cgroup){ .memory_left = UINT64_MAX };
@@ -280,8 +236,12 @@ void cgroup_read(pid_t pid, struct cgroup *ret)
 		return;
 	view = (struct view){ { mounts, mounts + mounts_size }, { groups, groups + groups_size } };
 	for (size_t i = 0; i < ARRAY_SIZE(forms); i++) {
-		look_frozen(&view, &forms[i], ret);
-		look_memory(&view, &forms[i], ret);
+		find_frozen(&view, &forms[i], ret);
+		if (!find_folder(&view, &forms[i], forms[i].memory, &folder))
+			continue;
+		do
+			compare_limit(&folder, &forms[i], ret);
+		while (folder_leave(&folder));
 	}
 	if (!ret->memory[0] || proc_read(getpid(), "cgroup", &own, &own_size, &ignored))
 		return;

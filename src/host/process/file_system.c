@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/notes.h"
-#include "host/core/text/text.h"
+#include "host/process/mountinfo.h"
 
 #include <errno.h>
 #include <linux/magic.h>
@@ -38,81 +38,42 @@ static const uint32_t kernel_systems[] = {
 	MQUEUE_MAGIC,       NFSD_MAGIC,          XENFS_MAGIC,
 };
 
-static bool is_kernel_system(uint32_t type)
+/* The user whose program serves it; false: it is not served by one. */
+static bool find_user(const struct mount *mount, uid_t *ret)
 {
-	for (size_t i = 0; i < ARRAY_SIZE(kernel_systems); i++)
-		if (kernel_systems[i] == type)
-			return true;
-	return false;
-}
-
-/* "36 35 98:0 /root /mountpoint options ... - fuse source rw,user_id=1000,..." */
-static bool is_on_device(struct text line, unsigned device_major, unsigned device_minor)
-{
-	struct text word = { 0 };
+	struct text value;
 	uint64_t number;
 
-	for (unsigned i = 0; i < 3; i++)
-		if (!text_take_word(&line, &word))
-			return false;
-	return text_take_number(&word, 10, &number) && number == device_major &&
-	       text_take_char(&word, ':') && text_take_number(&word, 10, &number) &&
-	       number == device_minor;
-}
-
-static bool find_user(struct text line, uid_t *ret)
-{
-	static const char key[] = "user_id=";
-	uint64_t number = 0;
-	struct text last = { 0 }, field;
-
-	while (text_take_word(&line, &field))
-		last = field;
-	while (last.at && text_take_field(&last, ',', &field))
-		if (text_take_prefix(&field, key) && text_take_number(&field, 10, &number) &&
-		    number < UINT32_MAX) {
-			*ret = (uid_t)number;
-			return true;
-		}
-	return false;
+	if (!mount_find_option(mount, "user_id=", &value) ||
+	    !text_take_number(&value, 10, &number) || number >= UINT32_MAX)
+		return false;
+	*ret = (uid_t)number;
+	return true;
 }
 
 int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret)
 {
-	struct text rest = { text, text + size }, line;
+	struct text rest = { text, text + size };
+	struct mount mount;
 
-	while (text_take_line(&rest, &line))
-		if (is_on_device(line, major(device), minor(device)) && find_user(line, ret))
+	while (mountinfo_next(&rest, &mount))
+		if (mount.major == major(device) && mount.minor == minor(device) &&
+		    find_user(&mount, ret))
 			return 0;
 	return -ENOENT;
 }
 
 /* The kernel denies access to other users unless the mounting user allowed it. */
-static bool is_of_stranger(struct text line, uid_t own)
-{
-	struct text options = { 0 }, word;
-	bool is_fuse = false, is_type = false;
-	uid_t owner;
-
-	if (!find_user(line, &owner) || !owner || owner == own)
-		return false;
-	while (text_take_word(&line, &word)) {
-		is_fuse |= is_type && text_take_prefix(&word, "fuse");
-		is_type = text_equals(word, "-");
-		options = word;
-	}
-	while (options.at && text_take_field(&options, ',', &word))
-		if (is_fuse && text_equals(word, "allow_other"))
-			return true;
-	return false;
-}
-
 bool mounts_have_strangers(const char *text, size_t size, uid_t own)
 {
-	struct text rest = { text, text + size }, line;
+	struct text rest = { text, text + size }, value;
+	struct mount mount;
+	uid_t owner;
 
-	while (text_take_line(&rest, &line))
-		if (is_of_stranger(line, own))
+	while (mountinfo_next(&rest, &mount))
+		if (find_user(&mount, &owner) && owner && owner != own &&
+		    text_take_prefix(&mount.type, "fuse") &&
+		    mount_find_option(&mount, "allow_other", &value) && value.at == value.end)
 			return true;
 	return false;
 }
@@ -151,73 +112,43 @@ static bool is_flushed_type(struct text type)
 	return false;
 }
 
-static bool is_flushed_mount(struct text line, uint64_t number)
-{
-	uint64_t own = 0;
-	bool is_type = false;
-	struct text word;
-
-	if (!text_take_word(&line, &word) || !text_take_number(&word, 10, &own) || own != number)
-		return false;
-	while (text_take_word(&line, &word)) {
-		if (is_type)
-			return is_flushed_type(word);
-		is_type = text_equals(word, "-");
-	}
-	return false;
-}
-
 bool mounts_find_flushed(const char *text, size_t size, uint64_t number)
 {
-	struct text rest = { text, text + size }, line;
+	struct text rest = { text, text + size };
+	struct mount mount;
 
-	while (text_take_line(&rest, &line))
-		if (is_flushed_mount(line, number))
+	while (mountinfo_next(&rest, &mount))
+		if (mount.number == number && is_flushed_type(mount.type))
 			return true;
 	return false;
-}
-
-static bool is_number(struct text line, uint64_t number)
-{
-	struct text word;
-	uint64_t own;
-
-	return text_take_word(&line, &word) && text_take_number(&word, 10, &own) && own == number;
 }
 
 bool mounts_have(const char *text, size_t size, uint64_t number)
 {
-	struct text rest = { text, text + size }, line;
+	struct text rest = { text, text + size };
+	struct mount mount;
 
-	while (text_take_line(&rest, &line))
-		if (is_number(line, number))
+	while (mountinfo_next(&rest, &mount))
+		if (mount.number == number)
 			return true;
 	return false;
 }
 
-/* Of one list: where it cannot be read, it might be. */
-struct finding {
-	bool is_listed, is_flushed;
-};
-
-static struct finding find_mount(pid_t pid, uint64_t number)
-{
-	CLEANUP(free) char *text = NULL;
-	size_t size;
-
-	if (read_mounts(pid, &text, &size))
-		return (struct finding){ true, true };
-	return (struct finding){ mounts_have(text, size, number),
-				 mounts_find_flushed(text, size, number) };
-}
-
 bool mount_may_be_flushed(pid_t pid, uint64_t number)
 {
-	struct finding found = find_mount(pid, number);
+	bool is_listed = false;
 
-	if (!found.is_listed)
-		found = find_mount(0, number);
-	return found.is_flushed || !found.is_listed;
+	/* The second list is limpet's own. */
+	for (unsigned i = 0; !is_listed && i < 2; i++) {
+		CLEANUP(free) char *text = NULL;
+		size_t size;
+
+		if (read_mounts(i ? 0 : pid, &text, &size) ||
+		    mounts_find_flushed(text, size, number))
+			return true;
+		is_listed = mounts_have(text, size, number);
+	}
+	return !is_listed;
 }
 
 /* Root's and limpet's own user's FUSE servers are trusted. */
@@ -238,10 +169,12 @@ int file_system_check(int fd, pid_t pid, const char *path)
 
 	if (fstatfs(fd, &facts) < 0)
 		return -errno;
-	if (is_kernel_system((uint32_t)facts.f_type)) {
-		note_add("file %s is not read: it is in a file system of the kernel's own", path);
-		return -EOPNOTSUPP;
-	}
+	for (size_t i = 0; i < ARRAY_SIZE(kernel_systems); i++)
+		if (kernel_systems[i] == (uint32_t)facts.f_type) {
+			note_add("file %s is not read: it is in a file system of the kernel's own",
+				 path);
+			return -EOPNOTSUPP;
+		}
 	if ((uint32_t)facts.f_type != FUSE_MAGIC || is_fuse_trusted(fd, pid))
 		return 0;
 	note_add("file %s is not read: a program of another user answers for its file system "

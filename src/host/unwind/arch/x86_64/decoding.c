@@ -7,145 +7,63 @@
 
 #define SIZE_MAX_BYTES 15u
 
-#define ARITHMETIC(first)                                                               \
-	[(first)] = MODRM, [(first) + 1] = MODRM | WRITES_RM, [(first) + 2] = MODRM,    \
-	[(first) + 3] = MODRM | WRITES_REG, [(first) + 4] = IMM8, [(first) + 5] = IMMZ, \
-	[(first) + 6] = BAD, [(first) + 7] = BAD
-
-static const unsigned char one_byte[256] = {
-	ARITHMETIC(0x00),
-	ARITHMETIC(0x08),
-	ARITHMETIC(0x10),
-	ARITHMETIC(0x18),
-	ARITHMETIC(0x20),
-	ARITHMETIC(0x28),
-	ARITHMETIC(0x30),
-	[0x38] = MODRM,
-	[0x39] = MODRM,
-	[0x3a] = MODRM,
-	[0x3b] = MODRM,
-	[0x3c] = IMM8,
-	[0x3d] = IMMZ,
-	[0x3e] = BAD,
-	[0x3f] = BAD,
-	[0x40 ... 0x4f] = BAD, /* prefixes, which are read before */
-	[0x60 ... 0x62] = BAD,
-	[0x63] = MODRM | WRITES_REG,
-	[0x64 ... 0x67] = BAD,
-	[0x68] = IMMZ,
-	[0x69] = MODRM | IMMZ | WRITES_REG,
-	[0x6a] = IMM8,
-	[0x6b] = MODRM | IMM8 | WRITES_REG,
-	[0x70 ... 0x7f] = IMM8,
-	[0x80] = MODRM | IMM8,
-	[0x81] = MODRM | IMMZ | WRITES_RM,
-	[0x82] = BAD,
-	[0x83] = MODRM | IMM8 | WRITES_RM,
-	[0x84] = MODRM,
-	[0x85] = MODRM,
-	[0x86] = MODRM,
-	[0x87] = MODRM | WRITES_RM | WRITES_REG,
-	[0x88] = MODRM,
-	[0x89] = MODRM | WRITES_RM,
-	[0x8a] = MODRM,
-	[0x8b] = MODRM | WRITES_REG,
-	[0x8c] = MODRM | WRITES_RM,
-	[0x8d] = MODRM | WRITES_REG,
-	[0x8e] = MODRM,
-	[0x8f] = MODRM | WRITES_RM,
-	[0x9a] = BAD,
-	[0xa8] = IMM8,
-	[0xa9] = IMMZ,
-	[0xb0 ... 0xb7] = IMM8,
-	[0xb8 ... 0xbf] = IMMZ,
-	[0xc0] = MODRM | IMM8,
-	[0xc1] = MODRM | IMM8 | WRITES_RM,
-	[0xc2] = IMM16,
-	[0xc4] = BAD,
-	[0xc5] = BAD,
-	[0xc6] = MODRM | IMM8,
-	[0xc7] = MODRM | IMMZ | WRITES_RM,
-	[0xc8] = IMM16 | IMM8,
-	[0xca] = IMM16,
-	[0xcd] = IMM8,
-	[0xce] = BAD,
-	[0xd0] = MODRM,
-	[0xd1] = MODRM | WRITES_RM,
-	[0xd2] = MODRM,
-	[0xd3] = MODRM | WRITES_RM,
-	[0xd4 ... 0xd6] = BAD,
-	[0xd8 ... 0xdf] = MODRM,
-	[0xe0 ... 0xe7] = IMM8,
-	[0xe8] = IMMZ,
-	[0xe9] = IMMZ,
-	[0xea] = BAD,
-	[0xeb] = IMM8,
-	[0xf0] = BAD,
-	[0xf2] = BAD,
-	[0xf3] = BAD,
-	[0xf6] = MODRM,
-	[0xf7] = MODRM | WRITES_RM,
-	[0xfe] = MODRM,
-	[0xff] = MODRM | WRITES_RM,
+/* What the letters of the tables stand for. */
+static const unsigned char shapes[128] = {
+	['.'] = 0,
+	['x'] = BAD, /* or a prefix, which is read before */
+	['1'] = IMM8,
+	['2'] = IMM16,
+	['3'] = IMM16 | IMM8,
+	['4'] = IMMZ,
+	['m'] = MODRM,
+	['i'] = MODRM | IMM8,
+	['w'] = MODRM | WRITES_RM,
+	['j'] = MODRM | WRITES_RM | IMM8,
+	['W'] = MODRM | WRITES_RM | IMMZ,
+	['r'] = MODRM | WRITES_REG,
+	['s'] = MODRM | WRITES_REG | IMM8,
+	['R'] = MODRM | WRITES_REG | IMMZ,
+	['b'] = MODRM | WRITES_RM | WRITES_REG,
+	['u'] = MODRM | WRITES_RM | OF_VECTORS,
+	['v'] = MODRM | WRITES_REG | OF_VECTORS,
+	['t'] = MODRM | WRITES_REG | IMM8 | OF_VECTORS,
 };
 
-static const unsigned char two_bytes[256] = {
-	[0x00 ... 0x03] = MODRM,
-	[0x04] = BAD,
-	[0x0a] = BAD,
-	[0x0c] = BAD,
-	[0x0d] = MODRM,
-	[0x0f] = BAD,
-	[0x10 ... 0x23] = MODRM,
-	[0x24 ... 0x27] = BAD,
-	[0x28 ... 0x2b] = MODRM,
-	[0x2c ... 0x2d] = MODRM | WRITES_REG | OF_VECTORS,
-	[0x2e ... 0x2f] = MODRM,
-	[0x36] = BAD,
-	[0x38 ... 0x3f] = BAD,
-	[0x40 ... 0x4f] = MODRM | WRITES_REG,
-	[0x50] = MODRM | WRITES_REG | OF_VECTORS,
-	[0x51 ... 0x6f] = MODRM,
-	[0x70 ... 0x73] = MODRM | IMM8,
-	[0x74 ... 0x76] = MODRM,
-	[0x78 ... 0x7d] = MODRM,
-	[0x7e] = MODRM | WRITES_RM | OF_VECTORS,
-	[0x7f] = MODRM,
-	[0x80 ... 0x8f] = IMMZ,
-	[0x90 ... 0x92] = MODRM,
-	[0x93] = MODRM | WRITES_REG | OF_VECTORS, /* kmov */
-	[0x94 ... 0x9f] = MODRM,
-	[0xa3] = MODRM,
-	[0xa4] = MODRM | IMM8 | WRITES_RM,
-	[0xa5] = MODRM | WRITES_RM,
-	[0xa6 ... 0xa7] = BAD,
-	[0xab] = MODRM | WRITES_RM,
-	[0xac] = MODRM | IMM8 | WRITES_RM,
-	[0xad] = MODRM | WRITES_RM,
-	[0xae] = MODRM,
-	[0xaf] = MODRM | WRITES_REG,
-	[0xb0] = MODRM,
-	[0xb1] = MODRM | WRITES_RM,
-	[0xb2] = MODRM,
-	[0xb3] = MODRM | WRITES_RM,
-	[0xb4 ... 0xb5] = MODRM,
-	[0xb6 ... 0xb8] = MODRM | WRITES_REG,
-	[0xb9] = MODRM,
-	[0xba] = MODRM | IMM8 | WRITES_RM,
-	[0xbb] = MODRM | WRITES_RM,
-	[0xbc ... 0xbf] = MODRM | WRITES_REG,
-	[0xc0] = MODRM,
-	[0xc1] = MODRM | WRITES_RM | WRITES_REG,
-	[0xc2] = MODRM | IMM8,
-	[0xc3] = MODRM,
-	[0xc4] = MODRM | IMM8,
-	[0xc5] = MODRM | IMM8 | WRITES_REG | OF_VECTORS,
-	[0xc6] = MODRM | IMM8,
-	[0xc7] = MODRM,
-	[0xd0 ... 0xd6] = MODRM,
-	[0xd7] = MODRM | WRITES_REG | OF_VECTORS,
-	[0xd8 ... 0xff] = MODRM,
-};
+/* As in Intel's opcode maps: a row for each high half of the opcode. */
+static const char one_byte[] = "mwmr14xxmwmr14xx"  /* 0: add, or */
+			       "mwmr14xxmwmr14xx"  /* 1: adc, sbb */
+			       "mwmr14xxmwmr14xx"  /* 2: and, sub */
+			       "mwmr14xxmmmm14xx"  /* 3: xor, cmp */
+			       "xxxxxxxxxxxxxxxx"  /* 4: prefixes */
+			       "................"  /* 5: push, pop */
+			       "xxxrxxxx4R1s...."  /* 6: push, imul */
+			       "1111111111111111"  /* 7: jcc */
+			       "iWxjmmmbmwmrwrmw"  /* 8: sums, mov, lea */
+			       "..........x....."  /* 9: nop, xchg */
+			       "........14......"  /* a: mov, test */
+			       "1111111144444444"  /* b: mov */
+			       "ij2.xxiW3.2..1x."  /* c: shifts, ret, mov, enter */
+			       "mwmwxxx.mmmmmmmm"  /* d: shifts, x87 */
+			       "1111111144x1...."  /* e: loops, in, out, call, jmp */
+			       "x.xx..mw......mw"; /* f: inc, dec, call, jmp, push */
+
+/* Behind 0F. */
+static const char two_bytes[] = "mmmmx.....x.xm.x"  /* 0: system */
+				"mmmmmmmmmmmmmmmm"  /* 1: moves of vectors */
+				"mmmmxxxxmmmmvvmm"  /* 2: moves of vectors, nop */
+				"......x.xxxxxxxx"  /* 3: system */
+				"rrrrrrrrrrrrrrrr"  /* 4: cmov */
+				"vmmmmmmmmmmmmmmm"  /* 5: vectors */
+				"mmmmmmmmmmmmmmmm"  /* 6: vectors */
+				"iiiimmm.mmmmmmum"  /* 7: vectors */
+				"4444444444444444"  /* 8: jcc */
+				"mmmvmmmmmmmmmmmm"  /* 9: setcc; kmov */
+				"...mjwxx...wjwmr"  /* a: bits, shifts, imul */
+				"mwmwmmrrrmjwrrrr"  /* b: cmpxchg, movzx, bits */
+				"mbimitim........"  /* c: xadd, pextrw, bswap */
+				"mmmmmmmvmmmmmmmm"  /* d: vectors */
+				"mmmmmmmmmmmmmmmm"  /* e: vectors */
+				"mmmmmmmmmmmmmmmm"; /* f: vectors */
 
 static unsigned byte_take(struct decoding *it)
 {
@@ -273,10 +191,10 @@ static unsigned shape_of(const struct decoding *it)
 	unsigned shape;
 
 	if (it->map == MAP_ONE)
-		return one_byte[it->opcode];
+		return shapes[(unsigned char)one_byte[it->opcode]];
 	if (it->map != MAP_0F)
 		return of_maps[it->map] | writes_of_third(it);
-	shape = two_bytes[it->opcode];
+	shape = shapes[(unsigned char)two_bytes[it->opcode]];
 	/* Other vector instructions write no general register. */
 	return it->has_vex || shape & OF_VECTORS ? shape & ~shape_spared(it, shape) : shape;
 }

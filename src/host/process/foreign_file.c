@@ -118,13 +118,6 @@ static int open_handle(int handle_to_take, pid_t pid, const char *path)
 	return -ESTALE;
 }
 
-/* A filter that does not know openat2() returns these; names in limpet's own root are opened
- * without it. */
-static bool is_unknown_call(int r, pid_t pid)
-{
-	return !pid && (r == -ENOSYS || r == -EPERM);
-}
-
 /* Into another file system only where all of them answer. */
 static int look_for(int root, pid_t pid, const char *path, int flags)
 {
@@ -146,7 +139,9 @@ static int find_handle(pid_t pid, const char *path, int flags)
 	CLEANUP(close) int root = foreign_root_open(pid);
 	int handle = root < 0 ? root : look_for(root, pid, path, flags);
 
-	if (!is_unknown_call(handle, pid))
+	/* A filter that does not know openat2() returns these; names in limpet's own root are
+	 * opened without it. */
+	if (pid || (handle != -ENOSYS && handle != -EPERM))
 		return handle;
 	handle = openat(root, path, O_PATH | O_CLOEXEC | flags);
 	return handle < 0 ? -errno : handle;

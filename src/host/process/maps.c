@@ -16,21 +16,13 @@
 
 #define READ_TRIES 10
 
-static bool take_flag(struct text *line, char set, char unset, bool *ret)
+static bool read_flag(struct text *line, char set, char unset, bool *ret)
 {
 	*ret = text_take_char(line, set);
 	return *ret || text_take_char(line, unset);
 }
 
-static bool take_permissions(struct text *line, struct mapping *ret)
-{
-	return take_flag(line, 'r', '-', &ret->readable) &&
-	       take_flag(line, 'w', '-', &ret->writable) &&
-	       take_flag(line, 'x', '-', &ret->executable) &&
-	       take_flag(line, 's', 'p', &ret->shared);
-}
-
-static bool take_device(struct text *line, struct mapping *ret)
+static bool read_device(struct text *line, struct mapping *ret)
 {
 	uint64_t major, minor;
 
@@ -48,9 +40,12 @@ static bool mapping_parse(struct text line, struct mapping *ret)
 {
 	if (!text_take_number(&line, 16, &ret->start) || !text_take_char(&line, '-') ||
 	    !text_take_number(&line, 16, &ret->end) || !text_take_char(&line, ' ') ||
-	    !take_permissions(&line, ret) || !text_take_char(&line, ' ') ||
+	    !read_flag(&line, 'r', '-', &ret->readable) ||
+	    !read_flag(&line, 'w', '-', &ret->writable) ||
+	    !read_flag(&line, 'x', '-', &ret->executable) ||
+	    !read_flag(&line, 's', 'p', &ret->shared) || !text_take_char(&line, ' ') ||
 	    !text_take_number(&line, 16, &ret->offset) || !text_take_char(&line, ' ') ||
-	    !take_device(&line, ret) || !text_take_char(&line, ' ') ||
+	    !read_device(&line, ret) || !text_take_char(&line, ' ') ||
 	    !text_take_number(&line, 10, &ret->inode))
 		return false;
 	text_skip_blanks(&line);

@@ -65,11 +65,6 @@ uint32_t stat_worker_flags(void)
 	return major == 6 || (major == 5 && minor >= 12) ? PF_IO_WORKER : 0;
 }
 
-static bool is_worker(uint64_t flags)
-{
-	return flags & (PF_IO_WORKER | PF_USER_WORKER) && flags & stat_worker_flags();
-}
-
 int stat_parse(const char *text, size_t size, struct process_stat *ret, struct err *err)
 {
 	const char *open = memchr(text, '(', size), *close = memrchr(text, ')', size);
@@ -85,7 +80,8 @@ int stat_parse(const char *text, size_t size, struct process_stat *ret, struct e
 		.parent = (pid_t)fields[STAT_PARENT],
 		.session = (pid_t)fields[STAT_SESSION],
 		.is_kernel_thread = fields[STAT_FLAGS] & PF_KTHREAD,
-		.is_kernel_worker = is_worker(fields[STAT_FLAGS]),
+		.is_kernel_worker = (fields[STAT_FLAGS] & (PF_IO_WORKER | PF_USER_WORKER) &&
+				     fields[STAT_FLAGS] & stat_worker_flags()),
 		.is_exiting = fields[STAT_FLAGS] & PF_EXITING,
 		.cpu_ns =
 			ticks_to_ns(fields[STAT_USER_TIME]) + ticks_to_ns(fields[STAT_SYSTEM_TIME]),

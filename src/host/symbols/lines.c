@@ -84,12 +84,6 @@ static bool add_ranges(struct lines *self, Dwarf_Die *unit)
 	return true;
 }
 
-/* A skeleton has the ranges and the lines of a unit whose entries are in a separate file. */
-static bool has_code(uint8_t type)
-{
-	return type == DW_UT_compile || type == DW_UT_skeleton;
-}
-
 static bool add_unit(struct lines *self, Dwarf_Die *unit)
 {
 	if (make_room(&self->units, self->unit_count, &self->unit_room, sizeof(*self->units)) ||
@@ -106,9 +100,11 @@ static bool read_units(struct lines *self)
 	Dwarf_Die die;
 	uint8_t type;
 
+	/* A skeleton has the ranges and the lines of a unit whose entries are in a separate file.
+	 */
 	while (units++ < UNITS_MAX &&
 	       !dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, NULL))
-		if (has_code(type) && !add_unit(self, &die))
+		if ((type == DW_UT_compile || type == DW_UT_skeleton) && !add_unit(self, &die))
 			return false;
 	if (self->count)
 		qsort(self->ranges, self->count, sizeof(*self->ranges), by_begin);

@@ -58,15 +58,10 @@ void symbol_file_ask(struct debuginfod *debuginfod)
 	debug_server = debuginfod;
 }
 
-static bool is_the_one(const struct elf_source *source, const struct symbol_origin *origin)
-{
-	return !origin->build_id_size ||
-	       elf_has_build_id(source->elf, origin->build_id, origin->build_id_size);
-}
-
 static int keep_if_it_is(struct elf_source *image, const struct symbol_origin *origin)
 {
-	if (is_the_one(image, origin))
+	if (!origin->build_id_size ||
+	    elf_has_build_id(image->elf, origin->build_id, origin->build_id_size))
 		return 0;
 	elf_source_close(image);
 	return -ESTALE;

@@ -54,11 +54,6 @@ static bool add_function(struct walk *walk, Dwarf_Die *die)
 	return true;
 }
 
-static bool is_time_over(struct walk *walk)
-{
-	return ++walk->looked % SEARCH_STEP == 0 && now_ns() > walk->end_ns;
-}
-
 static bool walk_entries(struct walk *walk, Dwarf_Die *unit)
 {
 	Dwarf_Die path[DEPTH_MAX];
@@ -66,7 +61,7 @@ static bool walk_entries(struct walk *walk, Dwarf_Die *unit)
 
 	if (dwarf_child(unit, &path[0]))
 		return true;
-	while (!is_time_over(walk)) {
+	while (++walk->looked % SEARCH_STEP || now_ns() <= walk->end_ns) {
 		int tag = dwarf_tag(&path[depth]);
 
 		if (tag == DW_TAG_subprogram && !add_function(walk, &path[depth]))

@@ -8,15 +8,6 @@
 
 #include <string.h>
 
-static const struct unwind_row *row_of(const struct space *space, const struct space_range *range,
-				       uint64_t address, const struct unwind_table **ret_table)
-{
-	uint64_t bias = 0;
-
-	*ret_table = space_table(space, range, address, &bias);
-	return *ret_table ? unwind_table_find(*ret_table, address - bias) : NULL;
-}
-
 /* Whether the frame pointer leads to the caller's, with the return address behind it. */
 static bool is_linked(const struct unwind_table *table, const struct unwind_row *row)
 {
@@ -50,23 +41,17 @@ static enum link link_of(const struct space *space, uint64_t address)
 	const struct space_range *range = space_find(space, address - 1);
 	const struct unwind_table *table;
 	const struct unwind_row *row;
+	uint64_t bias;
 
 	if (!range)
 		return LINK_NO_CODE;
-	row = row_of(space, range, address - 1, &table);
-	if (row && (row->kind & UNWIND_KIND_MASK) == UNWIND_END)
+	table = space_table(space, range, address - 1, &bias);
+	if (!table)
+		return LINK_MISSING;
+	row = unwind_table_find(table, address - 1 - bias);
+	if ((row->kind & UNWIND_KIND_MASK) == UNWIND_END)
 		return LINK_END;
-	return row && is_linked(table, row) ? LINK_THERE : LINK_MISSING;
-}
-
-/* After a function without one the register may hold anything: the next frame counts if its
- * function keeps frame pointers. */
-static size_t count_behind(const struct space *space, const uint64_t *frames, size_t from,
-			   size_t count)
-{
-	while (from < count && link_of(space, frames[from]) == LINK_THERE)
-		from++;
-	return from;
+	return is_linked(table, row) ? LINK_THERE : LINK_MISSING;
 }
 
 enum stack_end linked_frames_end(const struct space *space, const uint64_t *frames, size_t count,
@@ -85,6 +70,10 @@ enum stack_end linked_frames_end(const struct space *space, const uint64_t *fram
 		return STACK_COMPLETE;
 	if (link == LINK_NO_CODE)
 		return STACK_NO_MAP;
-	*ret_count = count_behind(space, frames, i + 1, count);
+	/* After a function without a frame pointer the register may hold anything: the next frames
+	 * count if their functions keep one. */
+	for (i++; i < count && link_of(space, frames[i]) == LINK_THERE;)
+		i++;
+	*ret_count = i;
 	return STACK_UNLINKED;
 }

@@ -22,29 +22,18 @@ enum way {
 	WAY_MAPPED,
 };
 
-static int open_by(enum way way, pid_t pid, const char *name, const struct mapping *mapping)
-{
-	if (way == WAY_MAPPED)
-		return foreign_file_open_mapped(pid, mapping->start, mapping->end);
-	return foreign_file_open(way == WAY_ROOT ? pid : 0, name);
-}
-
-static bool is_mapped(int fd, const struct mapping *mapping, enum way way, struct stat *ret)
-{
-	return !fstat(fd, ret) && ret->st_ino == mapping->inode &&
-	       (way != WAY_PLAIN || (major(ret->st_dev) == mapping->dev_major &&
-				     minor(ret->st_dev) == mapping->dev_minor));
-}
-
 static bool try_way(struct module_file *file, enum way way, pid_t pid, const char *name,
 		    const struct mapping *mapping)
 {
-	int fd = open_by(way, pid, name, mapping);
+	int fd = way == WAY_MAPPED ? foreign_file_open_mapped(pid, mapping->start, mapping->end)
+				   : foreign_file_open(way == WAY_ROOT ? pid : 0, name);
 	struct stat facts;
 
 	if (fd < 0)
 		return false;
-	if (!is_mapped(fd, mapping, way, &facts)) {
+	if (fstat(fd, &facts) || facts.st_ino != mapping->inode ||
+	    (way == WAY_PLAIN && (major(facts.st_dev) != mapping->dev_major ||
+				  minor(facts.st_dev) != mapping->dev_minor))) {
 		close(fd);
 		return false;
 	}
@@ -60,7 +49,7 @@ static bool try_way(struct module_file *file, enum way way, pid_t pid, const cha
 	return true;
 }
 
-static bool cut_deleted(char *path)
+bool module_path_cut_deleted(char *path)
 {
 	size_t size = strlen(path), suffix = strlen(DELETED);
 
@@ -76,7 +65,7 @@ void module_file_open(struct module_file *ret, pid_t pid, const struct mapping *
 
 	*ret = (struct module_file){ .fd = -1 };
 	snprintf(name, sizeof(name), "%s", mapping->path);
-	ret->is_deleted = cut_deleted(name);
+	ret->is_deleted = module_path_cut_deleted(name);
 	if (name[0] != '/')
 		return;
 	if (!ret->is_deleted && (try_way(ret, WAY_PLAIN, pid, name, mapping) ||

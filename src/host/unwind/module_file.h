@@ -16,5 +16,7 @@ struct module_file {
 	uint64_t size, changed_ns; /* with device and inode: the file's version */
 };
 
+/* Cuts off the mark by which the kernel shows a file that was deleted; false: there is none. */
+bool module_path_cut_deleted(char *path);
 /* Never fails: the descriptor is -1 when only the process's memory has the bytes. */
 void module_file_open(struct module_file *ret, pid_t pid, const struct mapping *mapping);

@@ -27,7 +27,6 @@
 #include "host/unwind/tables/source.h"
 
 #define VDSO_SIZE_MAX ((size_t)64 << 10)
-#define DELETED       " (deleted)"
 
 struct known {
 	struct module module; /* first: what others point to */
@@ -64,20 +63,6 @@ static int refuse_cut(const struct module *module, struct err *err)
 	return -EFBIG;
 }
 
-/* `fd`: its file, whose code is read now; -1: read already. */
-static struct unwind_table *compile_table(const struct module *module,
-					  const struct unwind_source *source, struct image *image,
-					  int fd, struct err *err)
-{
-	struct unwind_table *table = NULL;
-
-	if (fd >= 0)
-		image_load_code(image, fd);
-	if (image->is_cut ? refuse_cut(module, err) : unwind_table_make(&table, source, err))
-		return NULL;
-	return table;
-}
-
 /* The table of a file known under another name or inode: memory files such as the agent are new in
  * each process. */
 static const struct unwind_table *find_table(const struct module *module, uint64_t source)
@@ -94,14 +79,16 @@ static const struct unwind_table *find_table(const struct module *module, uint64
 }
 
 /* Makes it and stores it in the cache: the kernel can drop mapped pages of a file, unlike those of
- * the heap. */
-static struct unwind_table *compile_and_store(const struct module *module,
-					      const struct unwind_source *source, uint64_t number,
-					      struct image *image, int fd, struct err *err)
+ * the heap.  `fd`: its file, whose code is read now; -1: read already. */
+static struct unwind_table *compile_table(const struct module *module,
+					  const struct unwind_source *source, uint64_t number,
+					  struct image *image, int fd, struct err *err)
 {
-	struct unwind_table *made = compile_table(module, source, image, fd, err), *mapped;
+	struct unwind_table *made = NULL, *mapped;
 
-	if (!made)
+	if (fd >= 0)
+		image_load_code(image, fd);
+	if (image->is_cut ? refuse_cut(module, err) : unwind_table_make(&made, source, err))
 		return NULL;
 	unwind_cache_store(module->build_id, module->build_id_size, number, made);
 	mapped = unwind_cache_load(module->build_id, module->build_id_size, number);
@@ -120,7 +107,7 @@ static struct unwind_table *new_table(const struct module *module,
 		unwind_cache_load(module->build_id, module->build_id_size, number);
 
 	if (!table)
-		table = compile_and_store(module, source, number, image, fd, err);
+		table = compile_table(module, source, number, image, fd, err);
 	if (table)
 		table_bytes += table->row_count * sizeof(*table->rows) +
 			       table->page_count * sizeof(*table->pages);
@@ -179,31 +166,28 @@ static const struct mapping *header_of(const struct maps *maps, const struct map
 	return found;
 }
 
-static void read_from_memory(struct known *entry, pid_t pid, const struct maps *maps,
-			     const struct mapping *mapping)
+/* From its file where that can be opened, else from the process's memory. */
+static void read_file(struct known *entry, pid_t pid, const struct maps *maps,
+		      const struct mapping *mapping, int fd)
 {
 	const struct memory_reader memory = { memory_read_process, &pid };
-	const struct mapping *header = header_of(maps, mapping);
+	const struct mapping *header = fd < 0 ? header_of(maps, mapping) : NULL;
 	CLEANUP(image_done) struct image image = { 0 };
-	int r = header ? image_load_memory(&image, &memory, header->start) : -ENOENT;
+	struct module *module = &entry->module;
+	int r = -ENOENT;
 
-	if (r < 0)
-		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
-			 "its file cannot be opened, nor its memory read: %s", strerror(-r));
-	else
-		read_image(entry, &image, /* fd */ -1);
-}
-
-static void read_from_file(struct known *entry, const struct module_file *file)
-{
-	CLEANUP(image_done) struct image image = { 0 };
-	int r = image_load_file(&image, file->fd);
-
-	if (r < 0)
-		snprintf(entry->module.complaint, sizeof(entry->module.complaint), "%s",
+	if (fd >= 0)
+		r = image_load_file(&image, fd);
+	else if (header)
+		r = image_load_memory(&image, &memory, header->start);
+	if (!r)
+		read_image(entry, &image, fd);
+	else if (fd >= 0)
+		snprintf(module->complaint, sizeof(module->complaint), "%s",
 			 r == -ENOEXEC ? "not an ELF file of 64 bits" : strerror(-r));
 	else
-		read_image(entry, &image, file->fd);
+		snprintf(module->complaint, sizeof(module->complaint),
+			 "its file cannot be opened, nor its memory read: %s", strerror(-r));
 }
 
 /* Lets others open bytes that are in no file. */
@@ -270,20 +254,11 @@ static struct known *find_known(const struct mapping *mapping, const struct modu
 	return NULL;
 }
 
-static char *plain_name(const char *path)
-{
-	size_t size = strlen(path), suffix = strlen(DELETED);
-
-	if (size > suffix && !strcmp(path + size - suffix, DELETED))
-		size -= suffix;
-	return strndup(path, size);
-}
-
 static int add_known(struct known **ret, const struct mapping *mapping,
 		     const struct module_file *file)
 {
 	struct known *entry = calloc(1, sizeof(*entry));
-	char *path = plain_name(mapping->path);
+	char *path = strdup(mapping->path);
 
 	if (!entry || !path ||
 	    make_room(&known, known_count, &known_room, sizeof(struct known *)) < 0) {
@@ -291,6 +266,7 @@ static int add_known(struct known **ret, const struct mapping *mapping,
 		free(path);
 		return -ENOMEM;
 	}
+	module_path_cut_deleted(path);
 	*entry = (struct known){
 		.module = {
 			.kind = kind_of(mapping),
@@ -317,10 +293,8 @@ static void read_module(struct known *entry, pid_t pid, const struct maps *maps,
 {
 	if (entry->module.kind == MODULE_VDSO)
 		read_vdso(entry, pid, mapping);
-	else if (entry->module.kind == MODULE_FILE && file->fd >= 0)
-		read_from_file(entry, file);
 	else if (entry->module.kind == MODULE_FILE)
-		read_from_memory(entry, pid, maps, mapping);
+		read_file(entry, pid, maps, mapping, file->fd);
 	else
 		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
 			 "code that is in no file");

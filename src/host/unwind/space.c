@@ -15,14 +15,18 @@
 #define START_STACK_FIELD 28u
 #define RANGES_KEPT       4096u /* beyond this, ranges that were unmapped are dropped */
 
+static int no_memory(pid_t pid, struct err *err)
+{
+	return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)pid);
+}
+
 int space_open(struct space **ret, pid_t pid, struct err *err)
 {
-	struct space *space = calloc(1, sizeof(*space));
+	struct space *space;
 	int r;
 
-	if (!space)
-		return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)pid);
-	space->pid = pid;
+	if (space_fork(&space, /* parent */ NULL, pid) < 0)
+		return no_memory(pid, err);
 	r = space_refresh(space, err);
 	if (r < 0) {
 		space_close(space);
@@ -80,28 +84,6 @@ static int make_range(const struct space *space, const struct maps *maps,
 	return 0;
 }
 
-static size_t count_code(struct space *space, const struct maps *maps)
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < maps->count; i++)
-		count += maps->items[i].executable;
-	space->ranges_beyond = space->ranges_max ? count - MIN(count, space->ranges_max) : 0;
-	return count - space->ranges_beyond;
-}
-
-static int make_ranges(const struct space *space, const struct maps *maps,
-		       struct space_range *ranges, size_t count)
-{
-	size_t made = 0;
-	int r = 0;
-
-	for (size_t i = 0; !r && made < count && i < maps->count; i++)
-		if (maps->items[i].executable)
-			r = make_range(space, maps, &maps->items[i], &ranges[made++]);
-	return r;
-}
-
 /* The 28th field; the second is a name in parentheses, which may hold anything. */
 static uint64_t read_start_stack(pid_t pid)
 {
@@ -131,28 +113,31 @@ static void ranges_adopt(struct space *space, struct space_range *ranges, size_t
 	space->start_stack = read_start_stack(space->pid);
 }
 
-static int no_memory(const struct space *space, struct err *err)
-{
-	return err_set(err, -ENOMEM, "no memory for the mappings of %d", (int)space->pid);
-}
-
 /* *ret is NULL for a process that has ended: its old ranges name its last frames. */
 static int read_ranges(struct space *space, struct space_range **ret, size_t *ret_count,
 		       struct err *err)
 {
 	CLEANUP(maps_done) struct maps maps = { 0 };
+	size_t count = 0, made = 0, limit = space->ranges_max ? space->ranges_max : SIZE_MAX;
 	int r = read_any_maps(space->pid, &maps, err);
 
 	*ret = NULL;
-	*ret_count = count_code(space, &maps);
-	if (r < 0 || !*ret_count)
+	for (size_t i = 0; i < maps.count; i++)
+		count += maps.items[i].executable;
+	space->ranges_beyond = count - MIN(count, limit);
+	*ret_count = count = MIN(count, limit);
+	if (r < 0 || !count)
 		return r;
-	*ret = calloc(*ret_count, sizeof(**ret));
-	if (*ret && !make_ranges(space, &maps, *ret, *ret_count))
+	*ret = calloc(count, sizeof(**ret));
+	r = *ret ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && made < count; i++)
+		if (maps.items[i].executable)
+			r = make_range(space, &maps, &maps.items[i], &(*ret)[made++]);
+	if (!r)
 		return 0;
 	free(*ret);
 	*ret = NULL;
-	return no_memory(space, err);
+	return no_memory(space->pid, err);
 }
 
 int space_refresh(struct space *space, struct err *err)
@@ -210,7 +195,7 @@ int space_merge(struct space *space, struct err *err)
 	}
 	r = ranges_merge(space, ranges, count);
 	free(ranges);
-	return r < 0 ? no_memory(space, err) : 0;
+	return r < 0 ? no_memory(space->pid, err) : 0;
 }
 
 int space_map(struct space *space, const struct mapping *mapping)

@@ -48,14 +48,6 @@ static bool is_namespace(const char *name, const char *wanted)
 	return proc_read_link(getpid(), name, found, sizeof(found)) > 0 && !strcmp(found, wanted);
 }
 
-/* In another namespace the numbers in the events would not be limpet's; the kernel does not report
- * that. */
-static bool is_first_namespace(void)
-{
-	return is_namespace("ns/pid", FIRST_PID_NAMESPACE) &&
-	       is_namespace("ns/user", FIRST_USER_NAMESPACE);
-}
-
 /* Passes acknowledgements, execs, and forks whose child is a process, not a thread. */
 static int process_events_filter(int fd)
 {
@@ -143,7 +135,10 @@ int process_events_open(void)
 {
 	int fd, r;
 
-	if (!is_first_namespace())
+	/* In another namespace the numbers in the events would not be limpet's; the kernel does not
+	 * report that. */
+	if (!is_namespace("ns/pid", FIRST_PID_NAMESPACE) ||
+	    !is_namespace("ns/user", FIRST_USER_NAMESPACE))
 		return -ENOTSUP;
 	fd = socket(AF_NETLINK, SOCK_DGRAM | SOCK_CLOEXEC, NETLINK_CONNECTOR);
 	if (fd < 0)

@@ -67,17 +67,12 @@ static bool scope_is_wide(pid_t root, const struct scope *scope)
 	       scope->users > 1;
 }
 
-static bool variable_allows(void)
-{
-	const char *value = secure_getenv(SCOPE_VARIABLE);
-
-	return value && !strcmp(value, "1");
-}
-
 int scope_check(pid_t root, struct err *err)
 {
+	const char *value = secure_getenv(SCOPE_VARIABLE);
+	bool is_allowed = value && !strcmp(value, "1");
 	struct scope scope = { 0 };
-	int r = variable_allows() ? 0 : scope_read(root, &scope, err);
+	int r = is_allowed ? 0 : scope_read(root, &scope, err);
 
 	if (r || !scope_is_wide(root, &scope))
 		return r;

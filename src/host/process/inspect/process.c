@@ -122,16 +122,6 @@ static void read_name(pid_t pid, char *ret, size_t capacity)
 		ret[0] = '\0';
 }
 
-static void read_words(struct process *process)
-{
-	if (proc_read_link(process->memory_tid, "exe", process->executable,
-			   sizeof(process->executable)) < 0)
-		process->executable[0] = '\0';
-	read_command(process);
-	read_name(process->status.tracer, process->tracer_name, sizeof(process->tracer_name));
-	read_name(process->status.parent, process->parent_name, sizeof(process->parent_name));
-}
-
 /* The owner of /proc/PID is always the user; a file inside belongs to root when not dumpable. */
 static void read_rights(struct process *process)
 {
@@ -170,7 +160,11 @@ int process_look_outside(pid_t pid, struct process *ret, struct err *err)
 		return err->code;
 	ret->stat.is_kernel_thread |= ret->status.is_kernel_thread;
 	find_memory_thread(ret);
-	read_words(ret);
+	if (proc_read_link(ret->memory_tid, "exe", ret->executable, sizeof(ret->executable)) < 0)
+		ret->executable[0] = '\0';
+	read_command(ret);
+	read_name(ret->status.tracer, ret->tracer_name, sizeof(ret->tracer_name));
+	read_name(ret->status.parent, ret->parent_name, sizeof(ret->parent_name));
 	return 0;
 }
 

@@ -16,10 +16,7 @@
 #include "host/core/clock.h"
 #include "host/core/text/text.h"
 #include "host/process/foreign_file.h"
-#include "host/process/jvm/hotspot.h"
 #include "host/process/rights/rights.h"
-#include "host/process/stat.h"
-#include "host/process/status.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -36,7 +33,6 @@
 #define STEP_NS    20000000
 #define GRACE_NS   1000000000ull
 #define REPLY_ROOM 4096u
-#define QUIT_BIT   (1ull << (SIGQUIT - 1))
 
 static const char request[] = "1\0jcmd\0Compiler.perfmap\0\0";
 
@@ -61,41 +57,6 @@ enum failure {
 	FAILURE_CHILD,
 	FAILURE_STUCK,
 };
-
-static const struct mapping *find_library(const struct maps *maps)
-{
-	for (size_t i = 0; i < maps->count; i++) {
-		const char *slash = strrchr(maps->items[i].path, '/');
-
-		if (slash && !strcmp(slash, "/libjvm.so"))
-			return &maps->items[i];
-	}
-	return NULL;
-}
-
-/* Another JVM would take the signal for a request to print its stacks, or end. */
-static int check_kind(pid_t pid, struct err *err)
-{
-	CLEANUP(maps_done) struct maps maps = { 0 };
-	const struct mapping *library;
-	bool is_hotspot = false;
-	int r = maps_read(pid, &maps, err);
-
-	if (r)
-		return r;
-	library = find_library(&maps);
-	if (!library)
-		return err_set(err, -ENOPKG, "%d is no Java virtual machine: it has no libjvm.so",
-			       (int)pid);
-	r = hotspot_check(pid, library, &is_hotspot);
-	if (!r && is_hotspot)
-		return 0;
-	err_set(err, r ? r : -ENOTSUP, "ask the JVM of %d for names", (int)pid);
-	if (r)
-		return err_why(err, "its libjvm.so cannot be read: %s", strerror(-r));
-	return err_why(err, "it is not HotSpot: its libjvm.so does not export gHotSpotVMStructs "
-			    "(OpenJ9 and others are not asked)");
-}
 
 /* Children of a process with threads: nothing but system calls from here on. */
 static void write_number(char *into, unsigned number)
@@ -355,37 +316,11 @@ static int open_listener(struct listener *listener, struct err *err)
 	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
 }
 
-/* A machine that does not catch the signal would be ended by it. */
-static int jvm_check(pid_t pid, const struct process_status *status, struct err *err)
-{
-	int r = check_kind(pid, err);
-
-	if (r || status->signals_caught & QUIT_BIT)
-		return r;
-	err_set(err, -ENOTSUP, "ask the JVM of %d for names", (int)pid);
-	return err_why(err, "it does not listen: SIGQUIT would end it (-Xrs, or it just starts)");
-}
-
-static int check_age(pid_t pid, uint64_t start_tick, struct err *err)
-{
-	struct process_stat stat;
-	int r = start_tick ? stat_read(pid, 0, &stat, err) : 0;
-
-	if (r || !start_tick || stat.start_tick == start_tick)
-		return r;
-	err_set(err, -ESRCH, "ask the JVM of %d for names", (int)pid);
-	return err_why(err, "it has ended, and another process has its number");
-}
-
-static int look_at(struct listener *listener, uint64_t start_tick, struct err *err)
+static int describe_machine(struct listener *listener, uint64_t start_tick, struct err *err)
 {
 	struct process_status status;
-	int r = check_age(listener->pid, start_tick, err);
+	int r = jvm_check(listener->pid, start_tick, &status, err);
 
-	if (!r)
-		r = status_read(listener->pid, listener->pid, &status, err);
-	if (!r)
-		r = jvm_check(listener->pid, &status, err);
 	if (r)
 		return r;
 	listener->inner_pid = status.inner_pid;
@@ -412,7 +347,7 @@ int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, str
 
 	if (listener.pidfd < 0)
 		listener.pidfd = -errno;
-	r = look_at(&listener, start_tick, err);
+	r = describe_machine(&listener, start_tick, err);
 	if (!r)
 		r = open_listener(&listener, err);
 	if (!r)

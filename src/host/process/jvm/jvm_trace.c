@@ -27,13 +27,6 @@ bool jvm_take_credentials(uid_t user, gid_t group)
 	       !syscall(SYS_setresuid, user, user, user);
 }
 
-static bool is_there(const struct jvm_map_file *map)
-{
-	struct stat file;
-
-	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0;
-}
-
 /* Until the pipe has no writer: limpet has closed its end, or has ended. */
 static void wait_for_end(int pipe)
 {
@@ -43,19 +36,13 @@ static void wait_for_end(int pipe)
 		errno = 0;
 }
 
-static bool is_file_of(const struct jvm_map_file *map)
+static void remove_file(const struct jvm_map_file *map)
 {
 	struct stat file;
 
-	return fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       S_ISREG(file.st_mode) && file.st_uid == map->user;
-}
-
-static void take_away(const struct jvm_map_file *map, const int pipe[2])
-{
-	close(pipe[1]);
-	wait_for_end(pipe[0]);
-	if (jvm_take_credentials(map->user, map->group) && is_file_of(map))
+	if (jvm_take_credentials(map->user, map->group) &&
+	    fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    S_ISREG(file.st_mode) && file.st_uid == map->user)
 		unlinkat(map->temporary, map->name, 0);
 }
 
@@ -76,15 +63,19 @@ static pid_t fork_ignoring_signals(void)
 int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map)
 {
 	int ends[2], r;
+	struct stat file;
 	pid_t child;
 
-	if (trace->is_watched || is_there(map))
+	if (trace->is_watched ||
+	    fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
 	child = fork_ignoring_signals();
 	if (!child) {
-		take_away(map, ends);
+		close(ends[1]);
+		wait_for_end(ends[0]);
+		remove_file(map);
 		_exit(0);
 	}
 	r = child < 0 ? -errno : 0;

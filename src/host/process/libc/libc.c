@@ -181,11 +181,6 @@ static bool search_mapping(const struct mapping *mapping, int memory, struct lib
 	return false;
 }
 
-static bool is_same_file(const struct mapping *a, const struct mapping *b)
-{
-	return a->inode == b->inode && a->dev_major == b->dev_major && a->dev_minor == b->dev_minor;
-}
-
 static bool libc_version_recall(const struct libc_cache *cache, const struct mapping *library,
 				struct libc *ret)
 {
@@ -226,8 +221,9 @@ static void libc_version_find(const struct maps *maps, const struct mapping *lib
 	if (memory < 0 || libc_version_recall(cache, library, ret))
 		return;
 	for (const struct mapping *mapping = end; mapping-- > library;)
-		if (is_same_file(mapping, library) && mapping->readable && !mapping->writable &&
-		    search_mapping(mapping, memory, ret)) {
+		if (mapping->inode == library->inode && mapping->dev_major == library->dev_major &&
+		    mapping->dev_minor == library->dev_minor && mapping->readable &&
+		    !mapping->writable && search_mapping(mapping, memory, ret)) {
 			libc_version_remember(cache, library, ret);
 			return;
 		}

@@ -89,12 +89,6 @@ void namespaces_read(pid_t pid, struct namespaces *ret)
 	};
 }
 
-static bool has_more_rights(const struct process_status *status)
-{
-	return status->uid != status->euid || status->gid != status->egid ||
-	       (status->euid && status->capabilities);
-}
-
 /* By the kernel's flag (AT_SECURE); where that may not be read, by facts visible to every user. */
 bool program_is_privileged(pid_t pid)
 {
@@ -104,5 +98,7 @@ bool program_is_privileged(pid_t pid)
 
 	if (!auxv_read(pid, &auxv, &ignored))
 		return auxv_value(&auxv, AT_SECURE);
-	return !status_read(pid, pid, &status, &ignored) && has_more_rights(&status);
+	return !status_read(pid, pid, &status, &ignored) &&
+	       (status.uid != status.euid || status.gid != status.egid ||
+		(status.euid && status.capabilities));
 }

@@ -32,12 +32,6 @@ static uint64_t limit_of(const GElf_Sym *symbol, const char *name, uint64_t limi
 	return MIN(limit, symbol->st_value + START_CODE_BYTES);
 }
 
-/* Assemblers leave internal names. */
-static bool is_name(const char *name)
-{
-	return name && name[0] && name[0] != '$' && strncmp(name, ".L", 2) != 0;
-}
-
 /* By the type of a symbol, from 1; 0: it never names code.  GHC's functions are objects in .text.
  */
 static uint64_t rank_of_type(unsigned type)
@@ -67,8 +61,9 @@ static int symbol_add(Elf *elf, const GElf_Sym *symbol, const char *name, void *
 	struct symbol_table *table = context;
 	uint64_t limit;
 
-	if (!rank_of_type(GELF_ST_TYPE(symbol->st_info)) || !is_name(name) ||
-	    !find_limit(elf, symbol, &limit))
+	/* Assemblers leave internal names. */
+	if (!rank_of_type(GELF_ST_TYPE(symbol->st_info)) || !name || !name[0] || name[0] == '$' ||
+	    strncmp(name, ".L", 2) == 0 || !find_limit(elf, symbol, &limit))
 		return 0;
 	limit = limit_of(symbol, name, limit);
 	return symbol_table_add(

@@ -16,17 +16,15 @@
 /* Limits all files together: limpet may have those of many programs open. */
 static _Atomic size_t all_symbols;
 
-static bool is_full(const struct symbol_table *table)
-{
-	return table->count >= SYMBOL_TABLE_MAX ||
-	       atomic_load_explicit(&all_symbols, memory_order_relaxed) >= SYMBOLS_ALL_MAX;
-}
-
 int symbol_table_add(struct symbol_table *table, const struct symbol *symbol)
 {
-	int r = is_full(table) ? -EOVERFLOW
-			       : make_room(&table->items, table->count, &table->room,
-					   sizeof(*table->items));
+	int r = 0;
+
+	if (table->count >= SYMBOL_TABLE_MAX ||
+	    atomic_load_explicit(&all_symbols, memory_order_relaxed) >= SYMBOLS_ALL_MAX)
+		r = -EOVERFLOW;
+	if (!r)
+		r = make_room(&table->items, table->count, &table->room, sizeof(*table->items));
 
 	if (!r) {
 		table->items[table->count++] = *symbol;

@@ -18,11 +18,6 @@
 /* Limits all programs together: limpet may read names of many. */
 static _Atomic size_t all_bytes;
 
-static size_t jit_names_bytes(const struct jit_names *names)
-{
-	return names->text_bytes + names->count * sizeof(*names->items);
-}
-
 bool jit_names_are_full(const struct jit_names *names)
 {
 	return names->count >= JIT_NAMES_MAX || names->text_bytes >= JIT_TEXT_MAX ||
@@ -168,7 +163,9 @@ const struct jit_name *jit_names_latest(const struct jit_names *names, uint64_t 
 
 void jit_names_done(struct jit_names *names)
 {
-	atomic_fetch_sub_explicit(&all_bytes, jit_names_bytes(names), memory_order_relaxed);
+	atomic_fetch_sub_explicit(&all_bytes,
+				  names->text_bytes + names->count * sizeof(*names->items),
+				  memory_order_relaxed);
 	free(names->items);
 	pool_done(&names->texts);
 	*names = (struct jit_names){ 0 };

@@ -98,12 +98,6 @@ static int perf_map_find(struct perf_map *map, pid_t pid)
 	return 0;
 }
 
-static void remember_end(struct perf_map *map, const char *text, size_t size)
-{
-	map->end_size = MIN(size, sizeof(map->end));
-	memcpy(map->end, text + size - map->end_size, map->end_size);
-}
-
 /* The file was not truncated, and its text is unchanged. */
 static bool is_same_text(const struct perf_map *map)
 {
@@ -134,7 +128,8 @@ static bool read_more(struct perf_map *map, struct jit_names *names, char *room,
 		stop_reading(map, "a line is longer than 1 MiB");
 	if (!taken)
 		return false;
-	remember_end(map, room, taken);
+	map->end_size = MIN(taken, sizeof(map->end));
+	memcpy(map->end, room + taken - map->end_size, map->end_size);
 	map->read += taken;
 	map->total += taken;
 	if (map->total >= PERF_MAP_MAX)

@@ -141,7 +141,7 @@ int object_unwind_segment(const struct object *object, struct object_part *ret)
 }
 
 /* The build id's size; 0 when the note is another one. */
-static unsigned take_note(struct dwarf_bytes *notes, unsigned char *ret, unsigned capacity)
+static unsigned read_note(struct dwarf_bytes *notes, unsigned char *ret, unsigned capacity)
 {
 	uint64_t name_size = dwarf_read_fixed(notes, 4), size = dwarf_read_fixed(notes, 4);
 	uint64_t type = dwarf_read_fixed(notes, 4);
@@ -156,17 +156,6 @@ static unsigned take_note(struct dwarf_bytes *notes, unsigned char *ret, unsigne
 	return (unsigned)size;
 }
 
-static unsigned find_build_id(const unsigned char *bytes, uint64_t size, unsigned char *ret,
-			      unsigned capacity)
-{
-	struct dwarf_bytes notes = { bytes, bytes + size, 0, false };
-	unsigned found = 0;
-
-	while (!found && notes.at < notes.end && !notes.is_broken)
-		found = take_note(&notes, ret, capacity);
-	return found;
-}
-
 unsigned object_build_id(const struct object *object, unsigned char *ret, unsigned capacity)
 {
 	unsigned found = 0;
@@ -174,11 +163,22 @@ unsigned object_build_id(const struct object *object, unsigned char *ret, unsign
 	for (unsigned i = 0; !found && i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 		const unsigned char *bytes = bytes_at(object, segment->p_offset, segment->p_filesz);
+		struct dwarf_bytes notes;
 
-		if (segment->p_type == PT_NOTE && bytes)
-			found = find_build_id(bytes, segment->p_filesz, ret, capacity);
+		if (segment->p_type != PT_NOTE || !bytes)
+			continue;
+		notes = (struct dwarf_bytes){ bytes, bytes + segment->p_filesz, 0, false };
+		while (!found && notes.at < notes.end && !notes.is_broken)
+			found = read_note(&notes, ret, capacity);
 	}
 	return found;
+}
+
+/* With so many bytes of code, of the file or in memory. */
+static bool is_code(const Elf64_Phdr *segment, uint64_t size)
+{
+	return segment->p_type == PT_LOAD && segment->p_flags & PF_X &&
+	       size <= UINT64_MAX - segment->p_vaddr;
 }
 
 bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret_end)
@@ -188,8 +188,7 @@ bool object_code(const struct object *object, uint64_t *ret_first, uint64_t *ret
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 
-		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
-		    segment->p_memsz > UINT64_MAX - segment->p_vaddr)
+		if (!is_code(segment, segment->p_memsz))
 			continue;
 		first = MIN(first, segment->p_vaddr);
 		end = MAX(end, segment->p_vaddr + segment->p_memsz);
@@ -222,8 +221,7 @@ bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint
 	uint64_t first = UINT64_MAX, end = 0;
 	Elf64_Shdr section;
 
-	if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
-	    segment->p_filesz > UINT64_MAX - segment->p_vaddr)
+	if (!is_code(segment, segment->p_filesz))
 		return false;
 	for (unsigned i = 0;
 	     object->header.e_shentsize == sizeof(section) && i < object->header.e_shnum; i++) {
@@ -248,8 +246,7 @@ bool object_address_of(const struct object *object, uint64_t file_offset, uint64
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 
-		if (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X) ||
-		    file_offset < ALIGN_DOWN(segment->p_offset, page) ||
+		if (!is_code(segment, 0) || file_offset < ALIGN_DOWN(segment->p_offset, page) ||
 		    file_offset >= segment->p_offset + segment->p_filesz)
 			continue;
 		*ret = file_offset - segment->p_offset + segment->p_vaddr;

@@ -135,30 +135,17 @@ static bool undo_slot(const struct frame_parts *parts, const struct step_slot *s
 	return true;
 }
 
-/* sp = fp + value: before it, only fp leads to the frame. */
-static bool undo_sp_from_fp(const struct frame_step *step, struct frame_parts *parts)
-{
-	if (parts->is_by_fp)
-		return true;
-	parts->is_by_fp = true;
-	parts->cfa += step->value;
-	return parts->fp_saved != FRAME_NOT_SAVED;
-}
-
-/* fp = sp + value: before it, fp had the caller's value, where that is saved. */
-static bool undo_fp_from_sp(const struct frame_step *step, struct frame_parts *parts)
-{
-	if (parts->is_by_fp)
-		parts->cfa += step->value;
-	parts->is_by_fp = false;
-	return parts->fp_saved != FRAME_NOT_SAVED;
-}
-
+/* False: the frame is not known before the move. */
 static bool undo_move(const struct frame_step *step, struct frame_parts *parts)
 {
-	if (step->move == MOVE_SP_FROM_FP)
-		return undo_sp_from_fp(step, parts);
-	return step->move != MOVE_FP_FROM_SP || undo_fp_from_sp(step, parts);
+	if (step->move == MOVE_NONE || (step->move == MOVE_SP_FROM_FP && parts->is_by_fp))
+		return true;
+	/* sp = fp + value: before it, only fp leads to the frame.  fp = sp + value: before it, fp
+	 * had the caller's value, where that is saved. */
+	if (step->move == MOVE_SP_FROM_FP || parts->is_by_fp)
+		parts->cfa += step->value;
+	parts->is_by_fp = step->move == MOVE_SP_FROM_FP;
+	return parts->fp_saved != FRAME_NOT_SAVED;
 }
 
 static bool keeps_needed(const struct frame_step *step, const struct frame_parts *parts)
@@ -167,12 +154,6 @@ static bool keeps_needed(const struct frame_step *step, const struct frame_parts
 
 	return !(step->is_sp_lost && !parts->is_by_fp) && !(step->is_fp_lost && needs_fp) &&
 	       !(step->is_ra_lost && parts->ra_saved == FRAME_NOT_SAVED);
-}
-
-static bool is_sound(const struct unwind_machine *machine, const struct frame_parts *parts)
-{
-	return parts->cfa % WORD == 0 && parts->cfa < FRAME_LIMIT && parts->cfa > -FRAME_LIMIT &&
-	       (parts->is_by_fp || parts->cfa >= cfa_at_begin(machine));
 }
 
 int frame_undo(const struct unwind_machine *machine, const struct frame_step *step,
@@ -188,5 +169,8 @@ int frame_undo(const struct unwind_machine *machine, const struct frame_step *st
 	if (!undo_slot(parts, &step->fp, parts->is_by_fp, &parts->fp_saved) ||
 	    !undo_slot(parts, &step->ra, false, &parts->ra_saved) || !undo_move(step, parts))
 		return -ENODATA;
-	return is_sound(machine, parts) ? 0 : -EBADMSG;
+	return (parts->cfa % WORD == 0 && parts->cfa < FRAME_LIMIT && parts->cfa > -FRAME_LIMIT &&
+		(parts->is_by_fp || parts->cfa >= cfa_at_begin(machine)))
+		       ? 0
+		       : -EBADMSG;
 }

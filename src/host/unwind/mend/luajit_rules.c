@@ -30,19 +30,17 @@ static unsigned find_words(const struct object *object)
 	return object->header.e_machine == EM_AARCH64 ? LUAJIT_WORDS_AARCH64 : 0;
 }
 
-static bool is_assembly(const struct unwind_row *row, unsigned words)
-{
-	return (row->kind & UNWIND_KIND_MASK) == UNWIND_SP && row->cfa == words &&
-	       row->fp == LUAJIT_FP && row[1].pc - row->pc >= ASSEMBLY_MIN;
-}
-
 void luajit_rules_mark(const struct object *object, struct rows *rows)
 {
 	unsigned words = find_words(object);
 
-	for (size_t i = 0; words && i + 1 < rows->count; i++)
-		if (is_assembly(&rows->items[i], words)) {
-			rows->items[i].kind = UNWIND_LUAJIT;
-			rows->items[i].cfa = (__u16)(words | LUAJIT_ASSEMBLY);
+	for (size_t i = 0; words && i + 1 < rows->count; i++) {
+		struct unwind_row *row = &rows->items[i];
+
+		if ((row->kind & UNWIND_KIND_MASK) == UNWIND_SP && row->cfa == words &&
+		    row->fp == LUAJIT_FP && row[1].pc - row->pc >= ASSEMBLY_MIN) {
+			row->kind = UNWIND_LUAJIT;
+			row->cfa = (__u16)(words | LUAJIT_ASSEMBLY);
 		}
+	}
 }

@@ -97,6 +97,17 @@ static void fetch_part(struct image *image, const struct origin *origin,
 	image_fetch(image, origin, (uint64_t)(part->bytes - image->bytes), size);
 }
 
+static bool fetch_section(struct image *image, const struct origin *origin,
+			  const struct object *object, const char *name)
+{
+	struct object_part part;
+
+	if (object_section(object, name, &part))
+		return false;
+	fetch_part(image, origin, &part);
+	return true;
+}
+
 static void fetch_names(struct image *image, const struct origin *origin,
 			const struct object *object)
 {
@@ -132,8 +143,7 @@ static void fetch_frames(struct image *image, const struct origin *origin,
 	struct object_part part;
 	bool is_packed;
 
-	if (!object_section(object, ".plt", &part))
-		fetch_part(image, origin, &part);
+	fetch_section(image, origin, object, ".plt");
 	if ((!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t)) ||
 	    !object_unwind_segment(object, &part))
 		fetch_part(image, origin, &part);
@@ -160,9 +170,6 @@ static void fetch_symbols(struct image *image, const struct origin *origin,
 static void fetch_code(struct image *image, const struct origin *origin,
 		       const struct object *object, bool has_go)
 {
-	static const char *const symbols[] = { ".symtab", ".dynsym" };
-	struct object_part part;
-
 	for (unsigned i = 0; i < object->segment_count; i++) {
 		const Elf64_Phdr *segment = &object->segments[i];
 
@@ -170,24 +177,19 @@ static void fetch_code(struct image *image, const struct origin *origin,
 		    (has_go || segment->p_filesz <= IMAGE_PART_MAX))
 			image_fetch(image, origin, segment->p_offset, segment->p_filesz);
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(symbols); i++)
-		if (!object_section(object, symbols[i], &part))
-			fetch_part(image, origin, &part);
+	fetch_section(image, origin, object, ".symtab");
+	fetch_section(image, origin, object, ".dynsym");
 }
 
 /* False: there is no Go code. */
 static bool fetch_go(struct image *image, const struct origin *origin, const struct object *object)
 {
-	struct object_part part;
-
-	if (object_section(object, ".gopclntab", &part) &&
-	    object_section(object, ".data.rel.ro.gopclntab", &part))
+	if (!fetch_section(image, origin, object, ".gopclntab") &&
+	    !fetch_section(image, origin, object, ".data.rel.ro.gopclntab"))
 		return false;
-	fetch_part(image, origin, &part);
-	if (!object_section(object, ".rela.dyn", &part) || !object_section(object, ".rela", &part))
-		fetch_part(image, origin, &part);
-	if (!object_section(object, GO_DESCRIPTION, &part))
-		fetch_part(image, origin, &part);
+	if (!fetch_section(image, origin, object, ".rela.dyn"))
+		fetch_section(image, origin, object, ".rela");
+	fetch_section(image, origin, object, GO_DESCRIPTION);
 	return true;
 }
 
@@ -221,27 +223,19 @@ static void fetch_missing_code(struct image *image, const struct origin *origin)
 	image->has_code = true;
 }
 
-static int make_space(struct image *ret, uint64_t size)
+static int image_load(struct image *ret, struct origin *origin, const Elf64_Ehdr *header,
+		      uint64_t size)
 {
 	void *bytes;
+	int r;
 
-	if (size < sizeof(Elf64_Ehdr) || size > SIZE_LIMIT)
+	if (size < sizeof(*header) || size > SIZE_LIMIT)
 		return -ENOEXEC;
 	bytes = mmap(NULL, size, PROT_READ | PROT_WRITE,
 		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (bytes == MAP_FAILED)
 		return -ENOMEM;
 	*ret = (struct image){ .bytes = bytes, .size = size };
-	return 0;
-}
-
-static int image_load(struct image *ret, struct origin *origin, const Elf64_Ehdr *header,
-		      uint64_t size)
-{
-	int r = make_space(ret, size);
-
-	if (r < 0)
-		return r;
 	memcpy(ret->bytes, header, sizeof(*header));
 	origin->image = ret;
 	r = fetch_all(ret, origin);

@@ -352,21 +352,6 @@ static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
 	return r;
 }
 
-/* The entry owns the descriptor, or it is closed. */
-static void file_settle(struct known *entry, struct module_file *file,
-			const struct mapping *mapping)
-{
-	/* A memory file that a runtime filled has no symbols in its bytes. */
-	bool is_wanted = entry && file->is_kept && entry->kept_fd < 0 &&
-			 strncmp(mapping->path, "/memfd:", strlen("/memfd:")) != 0;
-
-	file->is_kept = false;
-	if (is_wanted)
-		keep_file(entry, file);
-	if (file->fd >= 0 && !file->is_kept)
-		close(file->fd);
-}
-
 static int find_or_add(struct known **ret, pid_t pid, const struct maps *maps,
 		       const struct mapping *mapping)
 {
@@ -381,7 +366,17 @@ static int find_or_add(struct known **ret, pid_t pid, const struct maps *maps,
 		r = add_new(ret, pid, maps, mapping, &file);
 	if (*ret)
 		(*ret)->used = ++uses;
-	file_settle(r < 0 ? NULL : *ret, &file, mapping);
+	/* The entry owns the descriptor, or it is closed. */
+	/* A memory (&file) that a runtime filled has no symbols in its bytes. */
+	bool is_wanted = (r < 0 ? NULL : *ret) && file.is_kept &&
+			 (r < 0 ? NULL : *ret)->kept_fd < 0 &&
+			 strncmp(mapping->path, "/memfd:", strlen("/memfd:")) != 0;
+
+	file.is_kept = false;
+	if (is_wanted)
+		keep_file(r < 0 ? NULL : *ret, &file);
+	if (file.fd >= 0 && !file.is_kept)
+		close(file.fd);
 	if (!*ret && !r)
 		*ret = find_known(&nameless, &none);
 	return *ret || r ? r : add_new(ret, pid, maps, &nameless, &none);

@@ -172,16 +172,10 @@ static enum failure hear_from(pid_t child, const struct listener *listener)
 
 static enum failure enter_as_child(const struct listener *listener)
 {
-	sigset_t all, before;
-	pid_t child;
+	pid_t child = jvm_fork();
 
-	/* A signal of the terminal must not end it between making the file and taking it away. */
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	child = fork();
 	if (!child)
 		_exit((int)jvm_enter(listener));
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return child < 0 ? FAILURE_CHILD : hear_from(child, listener);
 }
 

@@ -46,8 +46,7 @@ static void remove_file(const struct jvm_map_file *map)
 		unlinkat(map->temporary, map->name, 0);
 }
 
-/* No signal of the terminal ends it before its work is done. */
-static pid_t fork_ignoring_signals(void)
+pid_t jvm_fork(void)
 {
 	sigset_t all, before;
 	pid_t child;
@@ -71,7 +70,7 @@ int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map)
 		return 0;
 	if (pipe2(ends, O_CLOEXEC))
 		return -errno;
-	child = fork_ignoring_signals();
+	child = jvm_fork();
 	if (!child) {
 		close(ends[1]);
 		wait_for_end(ends[0]);

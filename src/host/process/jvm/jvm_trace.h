@@ -29,5 +29,7 @@ int jvm_trace_begin(struct jvm_trace *trace, const struct jvm_map_file *map) MUS
 /* The file has been read. */
 void jvm_trace_end(struct jvm_trace *trace);
 
+/* A child that no signal of the terminal ends before it has removed what it made. */
+pid_t jvm_fork(void);
 /* Only system calls: for children of a process with threads. */
 bool jvm_take_credentials(uid_t user, gid_t group);

@@ -384,17 +384,6 @@ static void print_path(struct v0_name *name, bool is_value)
 	v0_leave(name);
 }
 
-/* The crate that made it, and a suffix of the linker or compiler: ".llvm.1234". */
-static void skip_rest(struct v0_name *name)
-{
-	name->silent++;
-	if (v0_peek(name) && v0_peek(name) != '.' && v0_peek(name) != '$')
-		print_type_path(name);
-	name->silent--;
-	if (!name->is_bad && v0_peek(name) && v0_peek(name) != '.' && v0_peek(name) != '$')
-		v0_fail(name);
-}
-
 bool rust_v0_demangle(const char *text, char *ret, size_t room)
 {
 	struct v0_name name = { .text = ret, .room = room };
@@ -405,7 +394,13 @@ bool rust_v0_demangle(const char *text, char *ret, size_t room)
 	name.at = name.begin = text + 2;
 	name.end = name.at + strlen(name.at);
 	print_value_path(&name);
-	skip_rest(&name);
+	/* The crate that made it, and a suffix of the linker or compiler: ".llvm.1234". */
+	name.silent++;
+	if (v0_peek(&name) && v0_peek(&name) != '.' && v0_peek(&name) != '$')
+		print_type_path(&name);
+	name.silent--;
+	if (!name.is_bad && v0_peek(&name) && v0_peek(&name) != '.' && v0_peek(&name) != '$')
+		v0_fail(&name);
 	ret[name.is_bad ? 0 : name.size] = '\0';
 	return !name.is_bad;
 }

@@ -81,23 +81,12 @@ static int unpack_new(struct object_part *part, void **ret_owned)
 			   part, ret_owned);
 }
 
-static int unpack_old(struct object_part *part, void **ret_owned)
-{
-	uint64_t size;
-
-	if (part->size < OLD_HEAD || memcmp(part->bytes, OLD_MAGIC, strlen(OLD_MAGIC)) != 0)
-		return -EBADMSG;
-	memcpy(&size, part->bytes + strlen(OLD_MAGIC), sizeof(size));
-	return part_unpack(&(struct packed){ part->bytes + OLD_HEAD, part->size - OLD_HEAD,
-					     be64toh(size), TYPE_ZLIB },
-			   part, ret_owned);
-}
-
 int object_unpack(const struct object *object, const char *name, struct object_part *ret,
 		  void **ret_owned)
 {
 	char old[SECTION_NAME_MAX];
 	bool is_packed;
+	uint64_t size;
 
 	*ret_owned = NULL;
 	if (!object_section_raw(object, name, ret, &is_packed))
@@ -105,5 +94,10 @@ int object_unpack(const struct object *object, const char *name, struct object_p
 	snprintf(old, sizeof(old), ".z%s", name + 1);
 	if (object_section_raw(object, old, ret, &is_packed))
 		return -ENOENT;
-	return unpack_old(ret, ret_owned);
+	if (ret->size < OLD_HEAD || memcmp(ret->bytes, OLD_MAGIC, strlen(OLD_MAGIC)) != 0)
+		return -EBADMSG;
+	memcpy(&size, ret->bytes + strlen(OLD_MAGIC), sizeof(size));
+	return part_unpack(&(struct packed){ ret->bytes + OLD_HEAD, ret->size - OLD_HEAD,
+					     be64toh(size), TYPE_ZLIB },
+			   ret, ret_owned);
 }

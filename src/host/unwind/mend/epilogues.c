@@ -149,16 +149,6 @@ static bool is_agreed(const struct mending *self, uint32_t at, const struct fram
 			     : !parts->is_by_fp && said.cfa == parts->cfa;
 }
 
-static void stretches_turn(struct mending *self, size_t from)
-{
-	for (size_t low = from, high = self->stretch_count; low + 1 < high; low++) {
-		struct stretch other = self->stretches[low];
-
-		self->stretches[low] = self->stretches[--high];
-		self->stretches[high] = other;
-	}
-}
-
 /* Goes back from where `parts` holds.  The result counts when *is_believed, which becomes true
  * where rows and instructions agree. */
 static int mend_back(struct mending *self, struct frame_parts parts, bool *is_believed)
@@ -186,7 +176,12 @@ static int mend_back(struct mending *self, struct frame_parts parts, bool *is_be
 	}
 	if (!*is_believed)
 		self->stretch_count = from;
-	stretches_turn(self, from);
+	for (size_t low = from, high = self->stretch_count; low + 1 < high; low++) {
+		struct stretch other = self->stretches[low];
+
+		self->stretches[low] = self->stretches[--high];
+		self->stretches[high] = other;
+	}
 	return r;
 }
 

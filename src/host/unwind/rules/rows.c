@@ -192,20 +192,6 @@ static bool is_popped(const struct unwind_special *rules, __u8 saved, __s32 offs
 	       saved == UNWIND_SAVED_AT_CFA && (int64_t)rules->offset + offset < 0;
 }
 
-/* Below the stack pointer nothing is saved: the epilogue has popped it, and the register has the
- * value again.  OCaml's rules omit this for x30. */
-static void forget_popped(const struct rows *rows, struct unwind_special *rules)
-{
-	if (is_popped(rules, rules->fp_saved, rules->fp_offset)) {
-		rules->fp_saved = UNWIND_SAVED_NOT;
-		rules->fp_offset = 0;
-	}
-	if (!rows->machine->is_ra_pushed && is_popped(rules, rules->ra_saved, rules->ra_offset)) {
-		rules->ra_saved = UNWIND_SAVED_NOT;
-		rules->ra_offset = 0;
-	}
-}
-
 static bool make_short(const struct rows *rows, const struct unwind_special *from,
 		       struct unwind_row *ret)
 {
@@ -305,7 +291,17 @@ int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules)
 		return rows_add(rows, pc, plt);
 	if (!read_rules(rows, rules, &special))
 		return rows_add_kind(rows, pc, UNWIND_BAD);
-	forget_popped(rows, &special);
+	/* Below the stack pointer nothing is saved: the epilogue has popped it, and the register
+	 * has the value again.  OCaml's rules omit this for x30. */
+	if (is_popped(&special, special.fp_saved, special.fp_offset)) {
+		special.fp_saved = UNWIND_SAVED_NOT;
+		special.fp_offset = 0;
+	}
+	if (!rows->machine->is_ra_pushed &&
+	    is_popped(&special, special.ra_saved, special.ra_offset)) {
+		special.ra_saved = UNWIND_SAVED_NOT;
+		special.ra_offset = 0;
+	}
 	return add_exact(rows, pc, &special, rules->thrown.kind == RULE_AT ? UNWIND_THROWS : 0);
 }
 

@@ -168,28 +168,22 @@ static struct unwind_table *map_table(int fd, uint64_t source)
 	return table;
 }
 
-/* Notes that a table was used: trimming removes the least recently used ones. */
-static void table_touch(int fd)
-{
-	struct stat facts;
-
-	if (!fstat(fd, &facts) && facts.st_mtim.tv_sec + TOUCH_S < time(NULL))
-		(void)!futimens(fd, NULL);
-}
-
 struct unwind_table *unwind_cache_load(const unsigned char *build_id, unsigned build_id_size,
 				       uint64_t source_fingerprint)
 {
 	CLEANUP(close) int folder = open_cache(false);
 	CLEANUP(close) int fd = -1;
 	char name[NAME_SIZE];
+	struct stat facts;
 
 	if (folder < 0 || !make_name(build_id, build_id_size, name))
 		return NULL;
 	fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0)
 		return NULL;
-	table_touch(fd);
+	/* Notes that a table was used: trimming removes the least recently used ones. */
+	if (!fstat(fd, &facts) && facts.st_mtim.tv_sec + TOUCH_S < time(NULL))
+		(void)!futimens(fd, NULL);
 	return map_table(fd, source_fingerprint);
 }
 

@@ -123,35 +123,6 @@ static void fetch_names(struct image *image, const struct origin *origin,
 	image_fetch(image, origin, names.sh_offset, names.sh_size);
 }
 
-static void fetch_segments(struct image *image, const struct origin *origin,
-			   const struct object *object)
-{
-	for (unsigned i = 0; i < object->segment_count; i++) {
-		const Elf64_Phdr *segment = &object->segments[i];
-
-		if (segment->p_type == PT_NOTE)
-			image_fetch(image, origin, segment->p_offset, segment->p_filesz);
-		if (segment->p_type == PT_GNU_EH_FRAME)
-			image_fetch(image, origin, segment->p_offset,
-				    MIN(segment->p_filesz, HEADER_EXCERPT));
-	}
-}
-
-static void fetch_frames(struct image *image, const struct origin *origin,
-			 const struct object *object)
-{
-	struct object_part part;
-	bool is_packed;
-
-	fetch_section(image, origin, object, ".plt");
-	if ((!object_section(object, ".eh_frame", &part) && part.size > sizeof(uint32_t)) ||
-	    !object_unwind_segment(object, &part))
-		fetch_part(image, origin, &part);
-	if (!object_section_raw(object, ".debug_frame", &part, &is_packed) ||
-	    !object_section_raw(object, ".zdebug_frame", &part, &is_packed))
-		fetch_part(image, origin, &part);
-}
-
 /* Symbols are useful, but not needed: large ones are skipped. */
 static void fetch_symbols(struct image *image, const struct origin *origin,
 			  const struct object *object)
@@ -197,14 +168,30 @@ static int fetch_all(struct image *image, const struct origin *origin)
 {
 	Elf64_Ehdr header;
 	struct object object;
+	struct object_part part;
+	bool is_packed;
 
 	memcpy(&header, image->bytes, sizeof(header));
 	image_fetch(image, origin, header.e_phoff, (uint64_t)header.e_phnum * sizeof(Elf64_Phdr));
 	if (object_open(&object, image->bytes, image->size) < 0)
 		return -ENOEXEC;
 	fetch_names(image, origin, &object);
-	fetch_segments(image, origin, &object);
-	fetch_frames(image, origin, &object);
+	for (unsigned i = 0; i < object.segment_count; i++) {
+		const Elf64_Phdr *segment = &object.segments[i];
+
+		if (segment->p_type == PT_NOTE)
+			image_fetch(image, origin, segment->p_offset, segment->p_filesz);
+		if (segment->p_type == PT_GNU_EH_FRAME)
+			image_fetch(image, origin, segment->p_offset,
+				    MIN(segment->p_filesz, HEADER_EXCERPT));
+	}
+	fetch_section(image, origin, &object, ".plt");
+	if ((!object_section(&object, ".eh_frame", &part) && part.size > sizeof(uint32_t)) ||
+	    !object_unwind_segment(&object, &part))
+		fetch_part(image, origin, &part);
+	if (!object_section_raw(&object, ".debug_frame", &part, &is_packed) ||
+	    !object_section_raw(&object, ".zdebug_frame", &part, &is_packed))
+		fetch_part(image, origin, &part);
 	fetch_symbols(image, origin, &object);
 	image->has_code = fetch_go(image, origin, &object);
 	if (image->has_code)

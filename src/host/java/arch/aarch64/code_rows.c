@@ -159,18 +159,6 @@ static bool is_aligned_function(const struct follow *follow, uint32_t number)
 	return false;
 }
 
-/* Such a jump leads into the middle of a row of instructions. */
-static void go_behind_computed_jumps(struct follow *follow)
-{
-	for (uint32_t i = 1; i < follow->count; i++)
-		if (is_new(follow, i) && !is_new(follow, i - 1) &&
-		    instruction_jumps_to_register(follow_word(follow, i - 1)) &&
-		    follow_word(follow, i) != NOP) {
-			follow_arrive(follow, i, &follow->states[i - 1]);
-			follow_run(follow);
-		}
-}
-
 /* Some functions are in the description by name; others are recognised by their prologue or
  * alignment. */
 static int scan_stubs(struct scan *scan)
@@ -188,7 +176,14 @@ static int scan_stubs(struct scan *scan)
 		follow_begin(follow, i);
 		follow_run(follow);
 	}
-	go_behind_computed_jumps(follow);
+	/* Such a jump leads into the middle of a row of instructions. */
+	for (uint32_t i = 1; i < follow->count; i++)
+		if (is_new(follow, i) && !is_new(follow, i - 1) &&
+		    instruction_jumps_to_register(follow_word(follow, i - 1)) &&
+		    follow_word(follow, i) != NOP) {
+			follow_arrive(follow, i, &follow->states[i - 1]);
+			follow_run(follow);
+		}
 	return add_from(scan, 0);
 }
 
@@ -292,20 +287,6 @@ static int (*const scans[])(struct scan *scan) = {
 	[CODE_INTERPRETER] = scan_interpreter, [CODE_UNKNOWN] = scan_unknown,
 };
 
-/* Code that saves all registers also restores x29 with them, to the value it has: drops these
- * loads. */
-static void forget_restores(unsigned char *bytes, size_t size)
-{
-	const uint32_t nop = NOP;
-	uint32_t word;
-
-	for (size_t at = 0; size - at >= sizeof(word); at += sizeof(word)) {
-		memcpy(&word, bytes + at, sizeof(word));
-		if ((word & 0xffc07fff) == 0xa94077fc) /* ldp x28, x29, [sp, #n] */
-			memcpy(bytes + at, &nop, sizeof(nop));
-	}
-}
-
 static int scan_code(struct scan *scan, const struct object_part *piece)
 {
 	int r = follow_open(&scan->follow, piece, /* begins */ NULL);
@@ -323,11 +304,19 @@ int java_add_rows_aarch64(struct rows *rows, uint32_t pc, const struct code *cod
 	CLEANUP(free) unsigned char *bytes = malloc(code->size + 1);
 	const struct object_part piece = { .bytes = bytes, .size = code->size };
 	struct scan scan = { .code = code, .rows = rows, .pc = pc };
+	const uint32_t nop = NOP;
+	uint32_t word;
 
 	if (!bytes)
 		return -ENOMEM;
 	if (code->size)
 		memcpy(bytes, code->bytes, code->size);
-	forget_restores(bytes, code->size);
+	/* Code that saves all registers also restores x29 with them, to the value it has: drops
+	 * these loads. */
+	for (size_t at = 0; code->size - at >= sizeof(word); at += sizeof(word)) {
+		memcpy(&word, bytes + at, sizeof(word));
+		if ((word & 0xffc07fff) == 0xa94077fc) /* ldp x28, x29, [sp, #n] */
+			memcpy(bytes + at, &nop, sizeof(nop));
+	}
 	return scan_code(&scan, &piece);
 }

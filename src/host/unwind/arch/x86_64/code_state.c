@@ -131,9 +131,13 @@ static void step_leave(struct code_state *state)
 		step_pop(state, REGISTER_RBP);
 }
 
-/* Slots of a frame that was aligned before are not known relative to this one. */
-static void forget_aligned(struct code_state *state)
+static void step_align(struct code_state *state, unsigned to)
 {
+	if (to != REGISTER_RSP) {
+		set_register(state, to, nowhere);
+		return;
+	}
+	/* Slots of a frame that was aligned before are not known relative to this one. */
 	for (unsigned i = 0; i < REGISTERS; i++)
 		if (state->registers[i].base == BASE_ALIGNED)
 			state->registers[i] = nowhere;
@@ -141,15 +145,6 @@ static void forget_aligned(struct code_state *state)
 		state->kept = nowhere;
 	if (state->saved_fp.base == BASE_ALIGNED)
 		*state = state_lost();
-}
-
-static void step_align(struct code_state *state, unsigned to)
-{
-	if (to != REGISTER_RSP) {
-		set_register(state, to, nowhere);
-		return;
-	}
-	forget_aligned(state);
 	state->registers[REGISTER_RSP] = (struct location){ BASE_ALIGNED, 0 };
 }
 

@@ -48,8 +48,10 @@ static bool read_flow_one(const struct decoding *it, struct instruction *ret)
 		ret->kind = INSTRUCTION_TRAP;
 	else
 		return false;
-	ret->is_by_slot = ret->kind == INSTRUCTION_JUMP && opcode == 0xff && it->mod == 0 &&
-			  (it->rm & 7) == 5;
+	if (ret->kind == INSTRUCTION_JUMP && opcode == 0xff) {
+		ret->is_by_slot = it->mod == 0 && (it->rm & 7) == 5;
+		ret->from = it->mod == 3 && reg == 4 ? it->rm : REGISTER_NONE;
+	}
 	return true;
 }
 
@@ -176,6 +178,9 @@ static void read_other(const struct decoding *it, unsigned shape, struct instruc
 		instruction_fill(ret, INSTRUCTION_SET, it->extra, REGISTER_NONE, 0);
 	else if (shape & WRITES_REG)
 		instruction_fill(ret, INSTRUCTION_SET, it->reg, REGISTER_NONE, 0);
+	if (it->map == MAP_ONE && it->opcode == 0x8d && it->is_wide && it->mod == 0 &&
+	    (it->rm & 7) == 5)
+		ret->target = (int64_t)it->at + it->displacement;
 	if (shape & WRITES_RM && it->mod == 3 && !only_looks(it) &&
 	    (ret->kind != INSTRUCTION_SET || it->rm == REGISTER_RSP))
 		instruction_fill(ret, INSTRUCTION_SET, it->rm, REGISTER_NONE, 0);

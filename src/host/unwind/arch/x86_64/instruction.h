@@ -29,7 +29,7 @@ enum instruction_kind {
 	INSTRUCTION_SET,     /* `to` has an unknown value now */
 	INSTRUCTION_LEAVE,   /* rsp = rbp, pop rbp */
 	INSTRUCTION_CALL,    /* target */
-	INSTRUCTION_JUMP,    /* target */
+	INSTRUCTION_JUMP,    /* target, or by the register `from` */
 	INSTRUCTION_BRANCH,  /* target, or the next one */
 	INSTRUCTION_RETURN,
 	INSTRUCTION_TRAP, /* no continuation */
@@ -42,7 +42,8 @@ struct instruction {
 	unsigned size;
 	unsigned to, from;
 	int64_t value;
-	int64_t target;  /* from the instruction's beginning; TARGET_UNKNOWN */
+	int64_t target;  /* from the instruction's beginning; TARGET_UNKNOWN.  Of INSTRUCTION_SET:
+			    the pc-relative address that is the value */
 	bool is_by_slot; /* a jump through a pc-relative word: of a stub, or a tail call */
 	bool is_plain;   /* writes no register but `to`, and no byte register */
 };

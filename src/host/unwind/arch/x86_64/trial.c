@@ -17,7 +17,7 @@
 #define BREAKPOINT     0xccu
 #define FUNCTION_ALIGN 16u
 #define NOTHING_PUSHED (-8)
-#define LEA_SIZE       7u
+#define LEA_SIZE       7u /* of lea there(%rip), %register */
 
 int trial_open(struct trial *ret, const struct object_part *piece, const struct code_begins *begins)
 {
@@ -124,15 +124,6 @@ static void wait_at(struct trial *trial, uint32_t at, uint32_t number)
 	trial->marks[at] |= MARK_SEEN | MARK_WAITING;
 }
 
-/* Two functions may share code, as GMP's mpn_divrem_1 and mpn_preinv_divrem_1 do, and one of them
- * may have used rbp for something else by then: what both know holds for both.  The return address
- * must be in it. */
-static bool may_weaken(const struct trial *trial, uint32_t at, const struct code_state *both)
-{
-	return has_rules(both) && (!(trial->marks[at] & MARK_BELIEVED) ||
-				   (trial->is_named && !code_state_lacks_fp(both)));
-}
-
 static void change_remember(struct trial *trial, uint32_t at)
 {
 	if (make_room(&trial->changes, trial->change_count, &trial->change_room,
@@ -163,7 +154,11 @@ static void state_arrive(struct trial *trial, uint32_t at, uint32_t number)
 			(trial->begins->is_assembly || trial->marks[at] & MARK_TRIED);
 		return;
 	}
-	if (!may_weaken(trial, at, &both)) {
+	/* Two functions may share code, as GMP's mpn_divrem_1 and mpn_preinv_divrem_1 do, and one
+	 * of them may have used rbp for something else by then: what both know holds for both.
+	 * The return address must be in it. */
+	if (!has_rules(&both) || (trial->marks[at] & MARK_BELIEVED &&
+				  (!trial->is_named || code_state_lacks_fp(&both)))) {
 		trial->is_failed = true;
 		return;
 	}
@@ -185,48 +180,24 @@ static uint32_t target_of(const struct trial *trial, uint32_t at, const struct i
 	return target < 0 || target >= (int64_t)trial->size ? trial->size : (uint32_t)target;
 }
 
-/* The register of `jmp *%register`. */
-static unsigned jump_register(const unsigned char *bytes, unsigned size)
-{
-	bool is_high = size == 3 && bytes[0] == 0x41;
-	const unsigned char *code = bytes + is_high;
-
-	if ((size != 2 && !is_high) || code[0] != 0xff || (code[1] & 0xf8) != 0xe0)
-		return REGISTER_NONE;
-	return (code[1] & 7u) | (is_high ? 8u : 0u);
-}
-
-/* Where the address leads that `lea there(%rip), %register` takes; `none` for others. */
-static int64_t address_taken(const unsigned char *bytes, unsigned size, unsigned number,
-			     int64_t none)
-{
-	int32_t distance;
-
-	if (size != LEA_SIZE || (bytes[0] & 0xfb) != 0x48 || bytes[1] != 0x8d ||
-	    (bytes[2] & 0xc7) != 0x05 ||
-	    ((bytes[2] >> 3 & 7u) | (bytes[0] & 4 ? 8u : 0u)) != number)
-		return none;
-	memcpy(&distance, bytes + 3, sizeof(distance));
-	return (int64_t)size + distance;
-}
-
 /* Assembly may jump within a function by a register, with its frame made: to a label whose address
  * it has taken into that register, or to an endbr64, by a table.  The next such place from `*from`
  * on; the piece's size: no more. */
-static uint32_t computed_target(const struct trial *trial, uint32_t jump, unsigned size,
+static uint32_t computed_target(const struct trial *trial, const struct instruction *jump,
 				uint32_t *from)
 {
 	static const unsigned char landing[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	unsigned number = jump_register(trial->piece->bytes + jump, size);
+	/* Without the prefixes of compilers' tables. */
+	bool is_plain = jump->from < REGISTERS && jump->size == 2u + (jump->from >= 8);
 	struct instruction it;
 
-	while (number != REGISTER_NONE && *from < trial->size && !is_begin(trial, *from) &&
+	while (is_plain && *from < trial->size && !is_begin(trial, *from) &&
 	       trial_read(trial, *from, &it)) {
-		const unsigned char *bytes = trial->piece->bytes + *from;
-		bool is_landing = it.size == sizeof(landing) && !memcmp(bytes, landing, it.size);
-		int64_t target =
-			*from +
-			(is_landing ? 0 : address_taken(bytes, it.size, number, -(int64_t)*from));
+		bool is_landing = it.size == sizeof(landing) &&
+				  !memcmp(trial->piece->bytes + *from, landing, it.size);
+		bool is_taken = it.kind == INSTRUCTION_SET && it.target != TARGET_UNKNOWN &&
+				it.to == jump->from && it.size == LEA_SIZE;
+		int64_t target = is_landing ? *from : is_taken ? *from + it.target : 0;
 
 		*from += it.size;
 		if (target > trial->begin && target < trial->size &&
@@ -274,7 +245,7 @@ static void go_to_target(struct trial *trial, uint32_t at, const struct instruct
 
 	if (is_computed(trial, it, &trial->states[number - 1])) {
 		while (!trial->is_failed &&
-		       (target = computed_target(trial, at, it->size, &from)) < trial->size)
+		       (target = computed_target(trial, it, &from)) < trial->size)
 			state_arrive(trial, target, number);
 		return;
 	}
@@ -377,11 +348,11 @@ static bool leaves_at(const struct trial *trial, uint32_t at)
 	       !is_begin(trial, at);
 }
 
-static bool computed_leads_out(const struct trial *trial, uint32_t at, const struct instruction *it)
+static bool computed_leads_out(const struct trial *trial, const struct instruction *it)
 {
 	uint32_t from = behind_begin(trial), target;
 
-	while ((target = computed_target(trial, at, it->size, &from)) < trial->size)
+	while ((target = computed_target(trial, it, &from)) < trial->size)
 		if (leaves_at(trial, target))
 			return true;
 	return false;
@@ -396,7 +367,7 @@ static bool leads_out(const struct trial *trial, uint32_t at)
 	if (!trial_read(trial, at, &it))
 		return false;
 	if (is_computed(trial, &it, state_at(trial, at)))
-		return computed_leads_out(trial, at, &it);
+		return computed_leads_out(trial, &it);
 	if ((it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH) &&
 	    leaves_at(trial, target_of(trial, at, &it)))
 		return true;

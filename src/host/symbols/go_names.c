@@ -20,27 +20,22 @@ static uint64_t word_at(const struct elf_part *part, uint64_t at)
 	return word;
 }
 
-/* It begins with the address of the table, and has that of the code. */
-static uint64_t find_in(const struct go_names *names, const struct elf_part *part, uint64_t table)
-{
-	for (uint64_t at = 0; at < part->size; at += sizeof(table))
-		if (word_at(part, at) == table &&
-		    word_at(part, at + GO_DESCRIPTION_TEXT) == names->table.text_start)
-			return word_at(part, at + gopclntab_trees_at(&names->table));
-	return 0;
-}
-
+/* The module data begins with the address of the table, and has that of the code. */
 static uint64_t find_trees(const struct go_names *names, uint64_t table)
 {
-	uint64_t found = 0;
+	unsigned trees_at = gopclntab_trees_at(&names->table);
 	struct elf_part part;
 
-	if (!gopclntab_trees_at(&names->table))
-		return 0;
-	for (size_t i = 0; !found && i < ARRAY_SIZE(descriptions); i++)
-		if (elf_section_part(names->elf, descriptions[i], &part))
-			found = find_in(names, &part, table);
-	return found;
+	for (size_t i = 0; trees_at && i < ARRAY_SIZE(descriptions); i++) {
+		if (!elf_section_part(names->elf, descriptions[i], &part))
+			continue;
+		for (uint64_t at = 0; at < part.size; at += sizeof(table))
+			if (word_at(&part, at) == table &&
+			    word_at(&part, at + GO_DESCRIPTION_TEXT) == names->table.text_start &&
+			    word_at(&part, at + trees_at))
+				return word_at(&part, at + trees_at);
+	}
+	return 0;
 }
 
 static bool find_section(const void *elf, const char *name, struct go_part *ret, uint64_t *ret_at)

@@ -19,19 +19,11 @@
 
 enum source { SOURCE_IMAGE, SOURCE_DEBUGDATA, SOURCE_DEBUG_FILE, SOURCES };
 
-/* By which a file is known again. */
-struct file_identity {
-	dev_t device;
-	ino_t inode;
-	off_t size;
-	struct timespec changed;
-};
-
 struct symbol_file {
 	struct symbol_origin origin; /* with texts of its own; path NULL: it is the vdso */
 	unsigned char build_id[BUILD_ID_MAX];
-	struct file_identity identity;
-	bool has_image; /* when it was opened first */
+	struct stat identity; /* by which the file is known again; zero: there is none */
+	bool has_image;       /* when it was opened first */
 	bool is_open;
 	struct elf_source sources[SOURCES];
 	struct symbol_table named, starts, called;
@@ -81,19 +73,17 @@ static int open_image(struct symbol_file *self, const struct symbol_origin *orig
 	return r ? r : keep_if_it_is(image, origin);
 }
 
-static struct file_identity identity_read(const struct elf_source *image)
+static struct stat identity_read(const struct elf_source *image)
 {
 	struct stat facts;
 
-	if (image->fd <= 0 || fstat(image->fd, &facts) < 0)
-		return (struct file_identity){ 0 };
-	return (struct file_identity){ facts.st_dev, facts.st_ino, facts.st_size, facts.st_mtim };
+	return image->fd <= 0 || fstat(image->fd, &facts) < 0 ? (struct stat){ 0 } : facts;
 }
 
-static bool identity_equals(const struct file_identity *a, const struct file_identity *b)
+static bool identity_equals(const struct stat *a, const struct stat *b)
 {
-	return a->device == b->device && a->inode == b->inode && a->size == b->size &&
-	       a->changed.tv_sec == b->changed.tv_sec && a->changed.tv_nsec == b->changed.tv_nsec;
+	return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+	       a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
 static void open_sources(struct symbol_file *self)
@@ -112,7 +102,7 @@ static void open_sources(struct symbol_file *self)
 static void open_again(struct symbol_file *self)
 {
 	struct elf_source *image = &self->sources[SOURCE_IMAGE];
-	struct file_identity found;
+	struct stat found;
 
 	open_sources(self);
 	found = identity_read(image);
@@ -246,7 +236,9 @@ static void read_names(struct symbol_file *self)
 	self->bytes = (self->named.room + self->starts.room) * sizeof(struct symbol);
 	for (unsigned i = 0; i < SOURCES; i++)
 		if (self->sources[i].elf)
-			self->bytes += elf_names_bytes(self->sources[i].elf, self->has_go);
+			self->bytes +=
+				elf_bytes(self->sources[i].elf,
+					  ELF_BYTES_NAMES | (self->has_go ? ELF_BYTES_GO : 0));
 }
 
 /* One that had no image has none later. */
@@ -258,27 +250,6 @@ static void prepare_names(struct symbol_file *self)
 		read_names(self);
 }
 
-/* A name without a size reaches up to the next name.  It ends where its own entry of .eh_frame ends
- * or that of another function begins. */
-static bool is_too_far(const struct symbol *named, const struct symbol *last, uint64_t address)
-{
-	return named && last && !named->has_size &&
-	       (last->address > named->address ||
-		(last->address == named->address && address >= last->end));
-}
-
-/* Only when there are neither names nor entries: this reads all code of the file. */
-static void read_code(struct symbol_file *self)
-{
-	const struct elf_source *image = &self->sources[SOURCE_IMAGE];
-
-	self->has_read_code = true;
-	if (image->elf)
-		(void)!elf_calls_add(image, &self->called);
-	symbol_table_finish(&self->called);
-	self->bytes += self->called.room * sizeof(struct symbol);
-}
-
 static bool begins_behind(const struct symbol *begin, const struct symbol *other)
 {
 	return !other || begin->address >= (other->has_size ? other->end : other->address);
@@ -287,10 +258,17 @@ static bool begins_behind(const struct symbol *begin, const struct symbol *other
 /* A function of which only the begin is known; code of other functions does not belong to it. */
 static const struct symbol *find_called(struct symbol_file *self, uint64_t address)
 {
+	const struct elf_source *image = &self->sources[SOURCE_IMAGE];
 	const struct symbol *begin;
 
-	if (!self->has_read_code)
-		read_code(self);
+	/* Only when there are neither names nor entries: this reads all code of the file. */
+	if (!self->has_read_code) {
+		self->has_read_code = true;
+		if (image->elf)
+			(void)!elf_calls_add(image, &self->called);
+		symbol_table_finish(&self->called);
+		self->bytes += self->called.room * sizeof(struct symbol);
+	}
 	begin = symbol_table_find(&self->called, address);
 	return begin && begins_behind(begin, symbol_table_last(&self->named, address)) &&
 			       begins_behind(begin, symbol_table_last(&self->starts, address))
@@ -301,14 +279,19 @@ static const struct symbol *find_called(struct symbol_file *self, uint64_t addre
 bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **ret_name,
 		      uint64_t *ret_start)
 {
-	const struct symbol *found, *start;
+	const struct symbol *found, *start, *last;
 
 	prepare_names(file);
 	if (file->has_go && go_names_find(&file->go, address, ret_name, ret_start))
 		return true;
 	found = symbol_table_find(&file->named, address);
 	start = symbol_table_find(&file->starts, address);
-	if (is_too_far(found, symbol_table_last(&file->starts, address), address))
+	last = symbol_table_last(&file->starts, address);
+	/* A name without a size reaches up to the next name.  It ends where its own entry of
+	 * .eh_frame ends or that of another function begins. */
+	if (found && last && !found->has_size &&
+	    (last->address > found->address ||
+	     (last->address == found->address && address >= last->end)))
 		found = NULL;
 	if (!found)
 		found = start ? start : find_called(file, address);
@@ -319,7 +302,7 @@ bool symbol_file_find(struct symbol_file *file, uint64_t address, const char **r
 	return true;
 }
 
-static void find_lines(struct symbol_file *self)
+static void open_lines(struct symbol_file *self)
 {
 	static const enum source order[] = { SOURCE_DEBUG_FILE, SOURCE_IMAGE };
 
@@ -327,11 +310,10 @@ static void find_lines(struct symbol_file *self)
 	for (size_t i = 0; line_reader && !self->lines && i < ARRAY_SIZE(order); i++) {
 		struct elf_source *source = &self->sources[order[i]];
 
-		if (!source->elf || !source->has_lines)
-			continue;
-		self->lines = line_reader->open(source->elf);
+		if (source->elf && source->has_lines)
+			self->lines = line_reader->open(source->elf);
 		if (self->lines)
-			self->bytes += elf_debug_bytes(source->elf);
+			self->bytes += elf_bytes(source->elf, ELF_BYTES_DEBUG);
 	}
 }
 
@@ -342,7 +324,7 @@ size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct sour
 
 	prepare_names(file);
 	if (!file->has_looked_for_lines)
-		find_lines(file);
+		open_lines(file);
 	if (file->lines)
 		count = line_reader->find(file->lines, address, ret, room);
 	if (!count && file->has_go)

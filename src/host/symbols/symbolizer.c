@@ -197,19 +197,6 @@ static const char *name_readable(struct symbolizer *self, const char *name)
 	return pool_keep(&self->texts, demangle(name, text, sizeof(text)) ? text : name);
 }
 
-static bool look_up_made(const struct code_module *module, const struct code_location *location,
-			 const char **ret_name, uint64_t *ret_start)
-{
-	const struct jit_name *name =
-		jit_names_find(&module->jit, location->address, location->version);
-
-	if (!name)
-		return false;
-	*ret_name = jit_name_text(&module->jit, name);
-	*ret_start = name->start;
-	return true;
-}
-
 /* The mangled name at an address, "" where only the begin of the function is known. */
 static bool look_up(struct symbolizer *self, struct code_module *module,
 		    const struct code_location *location, const char **ret_name,
@@ -217,11 +204,18 @@ static bool look_up(struct symbolizer *self, struct code_module *module,
 {
 	uint64_t address = location->address;
 	const struct symbol *symbol = NULL;
+	const struct jit_name *made;
 
 	if (module->file)
 		return symbol_file_find(module->file, address, ret_name, ret_start);
-	if (module->kind == CODE_JIT)
-		return look_up_made(module, location, ret_name, ret_start);
+	if (module->kind == CODE_JIT) {
+		made = jit_names_find(&module->jit, address, location->version);
+		if (!made)
+			return false;
+		*ret_name = jit_name_text(&module->jit, made);
+		*ret_start = made->start;
+		return true;
+	}
 	if (module->kind == CODE_KERNEL && !self->is_kernel_read) {
 		self->is_kernel_read = true;
 		kernel_symbols_read(&self->kernel);

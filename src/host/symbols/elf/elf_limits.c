@@ -97,14 +97,6 @@ static bool is_ours(const Elf64_Ehdr *header)
 	       header->e_machine == ARCH_ELF_MACHINE;
 }
 
-static int refuse_sections(const struct check *check, uint64_t count)
-{
-	note_add("names of %s are not read: it says that it has %" PRIu64
-		 " sections, and up to %u are read",
-		 check->name, count, ELF_SECTIONS_MAX);
-	return -EFBIG;
-}
-
 /* If there are too many for its field, the first section has the number. */
 static int read_headers(struct check *check, const Elf64_Ehdr *header)
 {
@@ -116,8 +108,12 @@ static int read_headers(struct check *check, const Elf64_Ehdr *header)
 	    !read_at(check->bytes, header->e_shoff, &first, sizeof(first)))
 		return -ENOEXEC;
 	check->count = header->e_shnum ? header->e_shnum : first.sh_size;
-	if (check->count > ELF_SECTIONS_MAX)
-		return refuse_sections(check, check->count);
+	if (check->count > ELF_SECTIONS_MAX) {
+		note_add("names of %s are not read: it says that it has %" PRIu64
+			 " sections, and up to %u are read",
+			 check->name, check->count, ELF_SECTIONS_MAX);
+		return -EFBIG;
+	}
 	check->headers = calloc(MAX(check->count, 1u), sizeof(first));
 	if (!check->headers)
 		return -ENOMEM;
@@ -149,11 +145,6 @@ static int read_names(struct check *check, const Elf64_Ehdr *header)
 	if (read_at(check->bytes, names->sh_offset, check->names, names->sh_size))
 		check->names_size = names->sh_size;
 	return 0;
-}
-
-static const char *name_of(const struct check *check, const Elf64_Shdr *section)
-{
-	return section->sh_name < check->names_size ? check->names + section->sh_name : "";
 }
 
 static enum class class_of(const char *name, const Elf64_Shdr *section) {
@@ -208,7 +199,8 @@ static bool is_ended(const struct check *check, const Elf64_Shdr *section)
 
 static void add_section(struct check *check, const Elf64_Shdr *section)
 {
-	const char *name = name_of(check, section);
+	const char *name =
+		section->sh_name < check->names_size ? check->names + section->sh_name : "";
 	enum class class = section->sh_type == SHT_NOBITS ? CLASSES : class_of(name, section);
 
 	if (class == CLASSES)

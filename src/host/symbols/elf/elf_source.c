@@ -195,25 +195,7 @@ bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size)
 	return found && size && found_size == size && memcmp(found, build_id, size) == 0;
 }
 
-static bool has_names(const GElf_Shdr *head, const char *name)
-{
-	(void)name;
-	return head->sh_type == SHT_SYMTAB || head->sh_type == SHT_DYNSYM ||
-	       head->sh_type == SHT_STRTAB;
-}
-
-static bool has_go_names(const GElf_Shdr *head, const char *name)
-{
-	return has_names(head, name) || strstr(name, "gopclntab");
-}
-
-static bool has_debug(const GElf_Shdr *head, const char *name)
-{
-	(void)head;
-	return strncmp(name, ".debug_", strlen(".debug_")) == 0;
-}
-
-static size_t sections_bytes(Elf *elf, bool (*is_wanted)(const GElf_Shdr *head, const char *name))
+size_t elf_bytes(Elf *elf, unsigned kinds)
 {
 	Elf_Scn *section = NULL;
 	size_t bytes = 0, names;
@@ -225,18 +207,14 @@ static size_t sections_bytes(Elf *elf, bool (*is_wanted)(const GElf_Shdr *head, 
 		const char *name =
 			gelf_getshdr(section, &head) ? elf_strptr(elf, names, head.sh_name) : NULL;
 
-		if (name && head.sh_type != SHT_NOBITS && is_wanted(&head, name))
+		if (!name || head.sh_type == SHT_NOBITS)
+			continue;
+		if ((kinds & ELF_BYTES_NAMES &&
+		     (head.sh_type == SHT_SYMTAB || head.sh_type == SHT_DYNSYM ||
+		      head.sh_type == SHT_STRTAB)) ||
+		    (kinds & ELF_BYTES_GO && strstr(name, "gopclntab")) ||
+		    (kinds & ELF_BYTES_DEBUG && !strncmp(name, ".debug_", strlen(".debug_"))))
 			bytes += head.sh_size;
 	}
 	return bytes;
-}
-
-size_t elf_names_bytes(Elf *elf, bool has_go)
-{
-	return sections_bytes(elf, has_go ? has_go_names : has_names);
-}
-
-size_t elf_debug_bytes(Elf *elf)
-{
-	return sections_bytes(elf, has_debug);
 }

@@ -54,6 +54,11 @@ const unsigned char *elf_build_id(Elf *elf, size_t *ret_size);
 /* Whether it has this build-id. */
 bool elf_has_build_id(Elf *elf, const unsigned char *build_id, size_t size);
 
-/* The sizes of the sections with names, on request with Go's table; of those with lines. */
-size_t elf_names_bytes(Elf *elf, bool has_go);
-size_t elf_debug_bytes(Elf *elf);
+enum {
+	ELF_BYTES_NAMES = 1, /* sections with names */
+	ELF_BYTES_GO = 2,    /* Go's table of functions */
+	ELF_BYTES_DEBUG = 4, /* sections with lines */
+};
+
+/* The sizes of these kinds of sections together. */
+size_t elf_bytes(Elf *elf, unsigned kinds);

@@ -49,11 +49,9 @@ struct code_move {
 };
 
 enum record_kind {
-	RECORD_LOAD,
-	RECORD_MOVE,
-	RECORD_DEBUG_INFO,
-	RECORD_CLOSE,
-	RECORD_UNWINDING_INFO,
+	RECORD_LOAD = 0,
+	RECORD_MOVE = 1,
+	RECORD_CLOSE = 3,
 };
 
 /* A part of the file. */
@@ -69,8 +67,8 @@ static uint64_t born_ns(const struct jitdump *dump, uint64_t told_ns)
 	return dump->has_own_clock || told_ns > now_ns() ? dump->looked_ns : told_ns;
 }
 
-static void take_load(struct jitdump *dump, struct jit_names *names, const unsigned char *bytes,
-		      size_t size)
+static void add_load(struct jitdump *dump, struct jit_names *names, const unsigned char *bytes,
+		     size_t size)
 {
 	struct code_load load;
 	char name[NAME_ROOM];
@@ -89,7 +87,7 @@ static void take_load(struct jitdump *dump, struct jit_names *names, const unsig
 }
 
 /* The same code at another address. */
-static void take_move(struct jitdump *dump, struct jit_names *names, const unsigned char *bytes,
+static void add_moved(struct jitdump *dump, struct jit_names *names, const unsigned char *bytes,
 		      size_t size)
 {
 	const struct jit_name *known;
@@ -103,23 +101,6 @@ static void take_move(struct jitdump *dump, struct jit_names *names, const unsig
 		(void)!jit_names_add(names, move.to, move.size, jit_name_text(names, known),
 				     born_ns(dump, move.head.time_ns));
 }
-
-static void take_close(struct jitdump *dump, struct jit_names *names, const unsigned char *bytes,
-		       size_t size)
-{
-	(void)names;
-	(void)bytes;
-	(void)size;
-	dump->is_over = true;
-}
-
-/* Other records are skipped: lines, and unwind information (its code is walked by frame
- * pointer). */
-static void (*const takers[])(struct jitdump *dump, struct jit_names *names,
-			      const unsigned char *bytes, size_t size) = {
-	[RECORD_LOAD] = take_load,   [RECORD_MOVE] = take_move,      [RECORD_DEBUG_INFO] = NULL,
-	[RECORD_CLOSE] = take_close, [RECORD_UNWINDING_INFO] = NULL,
-};
 
 /* `size` bytes at this offset of the file; NULL when they are not there. */
 static const unsigned char *jitdump_show(struct jitdump *dump, struct window *window, uint64_t at,
@@ -175,8 +156,13 @@ static int read_record(struct jitdump *dump, struct window *window, uint64_t fil
 	bytes = jitdump_show(dump, window, dump->read, size);
 	if (!bytes)
 		return -EAGAIN;
-	if (head.kind < ARRAY_SIZE(takers) && takers[head.kind])
-		takers[head.kind](dump, names, bytes, size);
+	/* Others are skipped: lines, and unwind information (such code is walked by frame
+	 * pointer). */
+	if (head.kind == RECORD_LOAD)
+		add_load(dump, names, bytes, size);
+	else if (head.kind == RECORD_MOVE)
+		add_moved(dump, names, bytes, size);
+	dump->is_over |= head.kind == RECORD_CLOSE;
 	dump->read += head.size;
 	return 0;
 }

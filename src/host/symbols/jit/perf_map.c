@@ -22,7 +22,7 @@
 #define CLOCK_SLACK_S 2 /* the clock on the wall is set now and then */
 
 /* Digits and the blanks behind them. */
-static bool take_number(struct text *text, uint64_t *ret)
+static bool read_number(struct text *text, uint64_t *ret)
 {
 	const char *digits_end;
 
@@ -35,12 +35,12 @@ static bool take_number(struct text *text, uint64_t *ret)
 	return text->at > digits_end;
 }
 
-static void take_line(struct jit_names *names, struct text line, uint64_t born_ns)
+static void add_line(struct jit_names *names, struct text line, uint64_t born_ns)
 {
 	char name[NAME_ROOM];
 	uint64_t start, size;
 
-	if (!take_number(&line, &start) || !take_number(&line, &size))
+	if (!read_number(&line, &start) || !read_number(&line, &size))
 		return;
 	text_copy(line, name, sizeof(name));
 	/* An invalid line, or one without memory, is skipped. */
@@ -53,7 +53,7 @@ size_t perf_map_lines(struct jit_names *names, const char *text, size_t size, ui
 	const char *at = text, *end;
 
 	while ((end = memchr(at, '\n', size - (size_t)(at - text)))) {
-		take_line(names, (struct text){ at, end }, born_ns);
+		add_line(names, (struct text){ at, end }, born_ns);
 		at = end + 1;
 	}
 	return (size_t)(at - text);
@@ -98,16 +98,6 @@ static int perf_map_find(struct perf_map *map, pid_t pid)
 	return 0;
 }
 
-/* The file was not truncated, and its text is unchanged. */
-static bool is_same_text(const struct perf_map *map)
-{
-	char end[PERF_MAP_END];
-
-	return pread(map->fd, end, map->end_size, (off_t)(map->read - map->end_size)) ==
-		       (ssize_t)map->end_size &&
-	       !memcmp(end, map->end, map->end_size);
-}
-
 static void stop_reading(struct perf_map *map, const char *why)
 {
 	note_add("the perf map of process %d is read no further: %s", (int)map->pid, why);
@@ -143,12 +133,17 @@ int perf_map_read(struct perf_map *map, struct jit_names *names)
 {
 	uint64_t born_ns = map->looked_ns;
 	CLEANUP(free) char *room = NULL;
+	char end[PERF_MAP_END];
 	struct stat file;
 
 	if (!map->fd || map->total >= PERF_MAP_MAX || fstat(map->fd, &file) < 0)
 		return 0;
 	map->looked_ns = now_ns();
-	if ((uint64_t)file.st_size < map->read || !is_same_text(map))
+	/* A truncated file, or another text than was read. */
+	if ((uint64_t)file.st_size < map->read ||
+	    pread(map->fd, end, map->end_size, (off_t)(map->read - map->end_size)) !=
+		    (ssize_t)map->end_size ||
+	    memcmp(end, map->end, map->end_size) != 0)
 		map->read = map->end_size = 0;
 	if ((uint64_t)file.st_size == map->read)
 		return 0;

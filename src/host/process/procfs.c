@@ -47,20 +47,15 @@ int proc_check(struct err *err)
 	return err_fix(err, "mount it, as root: mount -t proc proc /proc");
 }
 
-/* Signals reach a process that /proc does not show. */
-static bool is_hidden(pid_t pid)
+static int explain_missing_process(pid_t pid, struct err *err)
 {
 	char path[32];
 
-	proc_path(pid, "", path, sizeof(path));
-	return pid && access(path, F_OK) && (kill(pid, 0) == 0 || errno == EPERM);
-}
-
-static int explain_missing_process(pid_t pid, struct err *err)
-{
 	if (proc_check(err))
 		return err->code;
-	if (!is_hidden(pid)) {
+	proc_path(pid, "", path, sizeof(path));
+	/* Signals reach a process that /proc does not show. */
+	if (!pid || !access(path, F_OK) || (kill(pid, 0) && errno != EPERM)) {
 		err_set(err, -ESRCH, "there is no process %d", (int)pid);
 		return err_exit(err, EXIT_NO_PROCESS);
 	}

@@ -12,126 +12,121 @@
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
 
-struct status_field {
-	const char *key;
-	/* false: the value makes no sense */
-	bool (*take)(struct text value, void *ret);
-	size_t offset;
+enum field_kind {
+	FIELD_INT,
+	FIELD_U64,
+	FIELD_MASK,
+	FIELD_FLAG,     /* "1" */
+	FIELD_PRESENCE, /* of the line */
+	FIELD_STATE,    /* a letter */
+	FIELD_NAME,
+	FIELD_IDS,      /* real, effective, saved: three neighbours in the struct */
+	FIELD_FEATURES, /* "x86_Thread_features:  shstk wrss" */
+	FIELD_NUMBERS,  /* in each pid namespace from limpet's inwards; the last is its own */
 };
 
-static bool take_int(struct text value, void *ret)
+static bool read_int(struct text value, int *ret)
 {
 	uint64_t number;
 
 	if (!text_take_number(&value, 10, &number) || number > INT32_MAX)
 		return false;
-	*(int *)ret = (int)number;
+	*ret = (int)number;
 	return true;
 }
 
-static bool take_u64(struct text value, void *ret)
+static bool read_ids(struct text value, unsigned ret[3])
 {
-	return text_take_number(&value, 10, ret);
-}
-
-static bool take_mask(struct text value, void *ret)
-{
-	return text_take_number(&value, 16, ret);
-}
-
-static bool take_flag(struct text value, void *ret)
-{
-	*(bool *)ret = text_take_char(&value, '1');
-	return true;
-}
-
-static bool take_presence(struct text value, void *ret)
-{
-	(void)value;
-	*(bool *)ret = true;
-	return true;
-}
-
-static bool take_state(struct text value, void *ret)
-{
-	if (value.at == value.end)
-		return false;
-	*(char *)ret = *value.at;
-	return true;
-}
-
-static bool take_name(struct text value, void *ret)
-{
-	text_copy_printable(value, ret, sizeof(((struct process_status *)NULL)->name));
-	return true;
-}
-
-/* "x86_Thread_features:  shstk wrss" */
-static bool take_thread_features(struct text value, void *ret)
-{
-	struct text word;
-
-	while (text_take_word(&value, &word))
-		if (text_equals(word, "shstk"))
-			*(bool *)ret = true;
-	return true;
-}
-
-/* Real, effective, saved: three neighbours in the struct, for users and for groups. */
-static bool take_ids(struct text value, void *ret)
-{
-	unsigned *ids = ret;
-
 	for (size_t i = 0; i < 3; i++) {
 		uint64_t id;
 
 		text_skip_blanks(&value);
 		if (!text_take_number(&value, 10, &id) || id > UINT32_MAX)
 			return false;
-		ids[i] = (unsigned)id;
+		ret[i] = (unsigned)id;
 	}
 	return true;
 }
 
-/* One number for each pid namespace from limpet's inwards; the last is the process's own. */
-static bool take_inner_pid(struct text value, void *ret)
+static bool read_numbers(struct text value, struct process_status *ret)
 {
-	struct process_status *status = ret;
 	struct text word;
 	unsigned count = 0;
 
 	for (; text_take_word(&value, &word); count++)
-		if (!take_int(word, &status->inner_pid))
+		if (!read_int(word, &ret->inner_pid))
 			return false;
-	status->pid_namespaces = count;
+	ret->pid_namespaces = count;
 	return count > 0;
+}
+
+/* False: the value makes no sense. */
+static bool read_field(enum field_kind kind, struct text value, void *ret)
+{
+	struct text word;
+
+	switch (kind) {
+	case FIELD_INT:
+		return read_int(value, ret);
+	case FIELD_U64:
+		return text_take_number(&value, 10, ret);
+	case FIELD_MASK:
+		return text_take_number(&value, 16, ret);
+	case FIELD_FLAG:
+		*(bool *)ret = text_take_char(&value, '1');
+		return true;
+	case FIELD_PRESENCE:
+		*(bool *)ret = true;
+		return true;
+	case FIELD_STATE:
+		if (value.at < value.end)
+			*(char *)ret = *value.at;
+		return value.at < value.end;
+	case FIELD_NAME:
+		text_copy_printable(value, ret, sizeof(((struct process_status *)NULL)->name));
+		return true;
+	case FIELD_IDS:
+		return read_ids(value, ret);
+	case FIELD_FEATURES:
+		while (text_take_word(&value, &word))
+			*(bool *)ret |= text_equals(word, "shstk");
+		return true;
+	case FIELD_NUMBERS:
+		return read_numbers(value, ret);
+	default:
+		return false;
+	}
 }
 
 #define FIELD(member) offsetof(struct process_status, member)
 
-static const struct status_field fields[] = {
-	{ "Name:", take_name, FIELD(name) },
-	{ "State:", take_state, FIELD(state) },
-	{ "Tgid:", take_int, FIELD(tgid) },
-	{ "PPid:", take_int, FIELD(parent) },
-	{ "TracerPid:", take_int, FIELD(tracer) },
-	{ "Uid:", take_ids, FIELD(uid) },
-	{ "Gid:", take_ids, FIELD(gid) },
-	{ "NSpid:", take_inner_pid, 0 },
-	{ "Kthread:", take_flag, FIELD(is_kernel_thread) },
-	{ "VmSize:", take_presence, FIELD(has_memory) },
-	{ "CoreDumping:", take_flag, FIELD(is_dumping_core) },
-	{ "Threads:", take_int, FIELD(threads) },
-	{ "SigPnd:", take_mask, FIELD(signals_pending) },
-	{ "SigBlk:", take_mask, FIELD(signals_blocked) },
-	{ "SigCgt:", take_mask, FIELD(signals_caught) },
-	{ "CapPrm:", take_mask, FIELD(capabilities_permitted) },
-	{ "CapEff:", take_mask, FIELD(capabilities) },
-	{ "NoNewPrivs:", take_flag, FIELD(no_new_privileges) },
-	{ "Seccomp:", take_int, FIELD(seccomp) },
-	{ "Seccomp_filters:", take_int, FIELD(seccomp_filters) },
-	{ "x86_Thread_features:", take_thread_features, FIELD(has_shadow_stack) },
-	{ "voluntary_ctxt_switches:", take_u64, FIELD(voluntary_switches) },
+static const struct {
+	const char *key;
+	enum field_kind kind;
+	size_t offset;
+} fields[] = {
+	{ "Name:", FIELD_NAME, FIELD(name) },
+	{ "State:", FIELD_STATE, FIELD(state) },
+	{ "Tgid:", FIELD_INT, FIELD(tgid) },
+	{ "PPid:", FIELD_INT, FIELD(parent) },
+	{ "TracerPid:", FIELD_INT, FIELD(tracer) },
+	{ "Uid:", FIELD_IDS, FIELD(uid) },
+	{ "Gid:", FIELD_IDS, FIELD(gid) },
+	{ "NSpid:", FIELD_NUMBERS, 0 },
+	{ "Kthread:", FIELD_FLAG, FIELD(is_kernel_thread) },
+	{ "VmSize:", FIELD_PRESENCE, FIELD(has_memory) },
+	{ "CoreDumping:", FIELD_FLAG, FIELD(is_dumping_core) },
+	{ "Threads:", FIELD_INT, FIELD(threads) },
+	{ "SigPnd:", FIELD_MASK, FIELD(signals_pending) },
+	{ "SigBlk:", FIELD_MASK, FIELD(signals_blocked) },
+	{ "SigCgt:", FIELD_MASK, FIELD(signals_caught) },
+	{ "CapPrm:", FIELD_MASK, FIELD(capabilities_permitted) },
+	{ "CapEff:", FIELD_MASK, FIELD(capabilities) },
+	{ "NoNewPrivs:", FIELD_FLAG, FIELD(no_new_privileges) },
+	{ "Seccomp:", FIELD_INT, FIELD(seccomp) },
+	{ "Seccomp_filters:", FIELD_INT, FIELD(seccomp_filters) },
+	{ "x86_Thread_features:", FIELD_FEATURES, FIELD(has_shadow_stack) },
+	{ "voluntary_ctxt_switches:", FIELD_U64, FIELD(voluntary_switches) },
 };
 
 static bool line_parse(struct text line, struct process_status *ret)
@@ -142,7 +137,7 @@ static bool line_parse(struct text line, struct process_status *ret)
 		if (!text_take_prefix(&value, fields[i].key))
 			continue;
 		text_skip_blanks(&value);
-		return fields[i].take(value, (char *)ret + fields[i].offset);
+		return read_field(fields[i].kind, value, (char *)ret + fields[i].offset);
 	}
 	return true;
 }

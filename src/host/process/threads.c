@@ -53,16 +53,10 @@ int threads_read(pid_t pid, struct threads *ret, struct err *err)
 	return 0;
 }
 
-static bool is_workers(pid_t pid, pid_t tid)
-{
-	struct process_stat stat;
-	struct err ignored; /* the thread has ended: the caller's next read of it fails, too */
-
-	return !stat_read(pid, tid, &stat, &ignored) && stat.is_kernel_worker;
-}
-
 int threads_list_own(pid_t pid, size_t most, pid_t **ret_tids, size_t *ret_count, struct err *err)
 {
+	struct process_stat stat;
+	struct err ignored;
 	pid_t *tids;
 	size_t count, own = 0;
 	int r = proc_list(pid, "task", &tids, &count, err);
@@ -70,7 +64,8 @@ int threads_list_own(pid_t pid, size_t most, pid_t **ret_tids, size_t *ret_count
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < count && own < most; i++)
-		if (!is_workers(pid, tids[i]))
+		/* One that has ended stays listed: the caller's next read of it fails, too. */
+		if (stat_read(pid, tids[i], &stat, &ignored) || !stat.is_kernel_worker)
 			tids[own++] = tids[i];
 	*ret_tids = tids;
 	*ret_count = own;

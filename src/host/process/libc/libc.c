@@ -181,52 +181,32 @@ static bool search_mapping(const struct mapping *mapping, int memory, struct lib
 	return false;
 }
 
-static bool libc_version_recall(const struct libc_cache *cache, const struct mapping *library,
-				struct libc *ret)
-{
-	for (size_t i = 0; i < cache->count; i++) {
-		if (cache->items[i].inode != library->inode ||
-		    cache->items[i].dev_major != library->dev_major ||
-		    cache->items[i].dev_minor != library->dev_minor)
-			continue;
-		ret->major = cache->items[i].major;
-		ret->minor = cache->items[i].minor;
-		ret->patch = cache->items[i].patch;
-		return true;
-	}
-	return false;
-}
-
-static void libc_version_remember(struct libc_cache *cache, const struct mapping *library,
-				  const struct libc *libc)
-{
-	size_t i = cache->count;
-
-	if (i == ARRAY_SIZE(cache->items))
-		return;
-	cache->items[i].inode = library->inode;
-	cache->items[i].dev_major = library->dev_major;
-	cache->items[i].dev_minor = library->dev_minor;
-	cache->items[i].major = libc->major;
-	cache->items[i].minor = libc->minor;
-	cache->items[i].patch = libc->patch;
-	cache->count++;
-}
-
 static void libc_version_find(const struct maps *maps, const struct mapping *library, int memory,
 			      struct libc_cache *cache, struct libc *ret)
 {
-	const struct mapping *end = maps->items + maps->count;
-
-	if (memory < 0 || libc_version_recall(cache, library, ret))
+	if (memory < 0)
 		return;
-	for (const struct mapping *mapping = end; mapping-- > library;)
-		if (mapping->inode == library->inode && mapping->dev_major == library->dev_major &&
-		    mapping->dev_minor == library->dev_minor && mapping->readable &&
-		    !mapping->writable && search_mapping(mapping, memory, ret)) {
-			libc_version_remember(cache, library, ret);
+	for (size_t i = 0; i < cache->count; i++)
+		if (cache->items[i].inode == library->inode &&
+		    cache->items[i].dev_major == library->dev_major &&
+		    cache->items[i].dev_minor == library->dev_minor) {
+			ret->major = cache->items[i].major;
+			ret->minor = cache->items[i].minor;
+			ret->patch = cache->items[i].patch;
 			return;
 		}
+	for (const struct mapping *it = maps->items + maps->count; it-- > library;) {
+		if (it->inode != library->inode || it->dev_major != library->dev_major ||
+		    it->dev_minor != library->dev_minor || !it->readable || it->writable ||
+		    !search_mapping(it, memory, ret))
+			continue;
+		if (cache->count < ARRAY_SIZE(cache->items))
+			cache->items[cache->count++] =
+				(struct libc_version){ library->inode,     library->dev_major,
+						       library->dev_minor, ret->major,
+						       ret->minor,         ret->patch };
+		return;
+	}
 }
 
 void libc_find(const struct maps *maps, const struct auxv *auxv, int memory,

@@ -26,7 +26,7 @@ struct libc {
 /* Versions found so far, by file: finding one means searching the whole library. */
 struct libc_cache {
 	size_t count;
-	struct {
+	struct libc_version {
 		uint64_t inode;
 		unsigned dev_major, dev_minor;
 		unsigned major, minor, patch;

@@ -138,16 +138,16 @@ static int try_root(struct elf_source *ret, struct search *search)
 /* A name, a zero, up to three more zeros, a checksum. */
 static void read_link(struct search *search)
 {
-	const unsigned char *bytes;
-	size_t size, length;
+	struct elf_part part;
+	size_t length;
 
-	if (!elf_section(search->stripped, ".gnu_debuglink", &bytes, &size))
+	if (!elf_section_part(search->stripped, ".gnu_debuglink", &part))
 		return;
-	length = ALIGN_UP(strnlen((const char *)bytes, size) + 1, 4);
-	if (length > size || size - length < sizeof(search->link_checksum))
+	length = ALIGN_UP(strnlen((const char *)part.bytes, part.size) + 1, 4);
+	if (length > part.size || part.size - length < sizeof(search->link_checksum))
 		return;
-	search->link = (const char *)bytes;
-	memcpy(&search->link_checksum, bytes + length, sizeof(search->link_checksum));
+	search->link = (const char *)part.bytes;
+	memcpy(&search->link_checksum, part.bytes + length, sizeof(search->link_checksum));
 }
 
 int debug_file_open(struct elf_source *ret, Elf *stripped, const char *path, pid_t pid)
@@ -200,14 +200,12 @@ static char *debugdata_unpack(const unsigned char *bytes, size_t size, size_t *r
 
 int debugdata_open(struct elf_source *ret, Elf *elf)
 {
-	const unsigned char *bytes;
-	size_t size, unpacked_size;
+	struct elf_part part;
+	size_t size;
 	char *unpacked;
 
-	if (!elf_section(elf, ".gnu_debugdata", &bytes, &size))
+	if (!elf_section_part(elf, ".gnu_debugdata", &part))
 		return -ENODATA;
-	unpacked = debugdata_unpack(bytes, size, &unpacked_size);
-	if (!unpacked)
-		return -ENODATA;
-	return elf_source_in(ret, unpacked, unpacked_size) ? -ENODATA : 0;
+	unpacked = debugdata_unpack(part.bytes, part.size, &size);
+	return !unpacked || elf_source_in(ret, unpacked, size) ? -ENODATA : 0;
 }

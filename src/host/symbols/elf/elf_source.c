@@ -147,17 +147,6 @@ bool elf_section_part(Elf *elf, const char *name, struct elf_part *ret)
 	return true;
 }
 
-bool elf_section(Elf *elf, const char *name, const unsigned char **ret, size_t *ret_size)
-{
-	struct elf_part part;
-
-	if (!elf_section_part(elf, name, &part))
-		return false;
-	*ret = part.bytes;
-	*ret_size = part.size;
-	return true;
-}
-
 /* In one section or segment of notes. */
 static const unsigned char *find_note(Elf_Data *notes, size_t *ret_size)
 {

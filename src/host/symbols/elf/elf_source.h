@@ -37,10 +37,7 @@ static inline void elf_source_close_at_scope_end(struct elf_source *source)
 
 bool elf_has_section(Elf *elf, const char *name);
 
-/* Its bytes; false when it has none, or too many.  They belong to the source. */
-bool elf_section(Elf *elf, const char *name, const unsigned char **ret, size_t *ret_size);
-
-/* The same with the address that the section has in memory. */
+/* A section's bytes, which belong to the source; false when it has none, or too many. */
 struct elf_part {
 	const unsigned char *bytes;
 	size_t size;

@@ -31,7 +31,7 @@ int object_open(struct object *ret, const void *bytes, size_t size) MUST_CHECK;
 /* -ENOENT: there is none, its bytes are elsewhere (a debug file) or compressed. */
 int object_section(const struct object *object, const char *name,
 		   struct object_part *ret) MUST_CHECK;
-/* The same, also where it is compressed: unpack.h. */
+/* The same, also where it is compressed. */
 int object_section_raw(const struct object *object, const char *name, struct object_part *ret,
 		       bool *ret_packed) MUST_CHECK;
 /* From this address to the end of its segment; -ENOENT: it is in none. */
@@ -49,3 +49,12 @@ bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint
 /* The address (p_vaddr) of a byte of the file that is mapped executable; false: it is in no such
  * segment. */
 bool object_address_of(const struct object *object, uint64_t file_offset, uint64_t *ret);
+
+#define UNPACKED_MAX ((uint64_t)256 << 20)
+
+/* A section by name, or by its old name (".debug_frame": ".zdebug_frame"), uncompressed: *ret_owned
+ * is to be freed then.  Linkers compress by SHF_COMPRESSED (zlib, zstd), or, as Go did, by the old
+ * .zdebug_; the sizes are foreign.  -ENOENT: there is none; -EFBIG: it would be too large;
+ * -EBADMSG: it cannot be uncompressed; -ENOMEM. */
+int object_unpack(const struct object *object, const char *name, struct object_part *ret,
+		  void **ret_owned) MUST_CHECK;

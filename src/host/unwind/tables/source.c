@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "host/unwind/arch/code.h"
-#include "host/unwind/elf/unpack.h"
+#include "host/unwind/elf/object.h"
 #include "host/unwind/tables/entries.h"
 
 static void find_parts(const struct object *object, struct unwind_source *ret)

@@ -11,7 +11,7 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "host/unwind/elf/unpack.h"
+#include "host/unwind/elf/object.h"
 
 #define CONTENT_SIZE 4096u
 #define HEADERS_AT   (sizeof(Elf64_Ehdr))

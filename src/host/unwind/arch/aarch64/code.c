@@ -5,15 +5,18 @@
  * rule.
  */
 #include "host/unwind/arch/aarch64/follow.h"
-#include "host/unwind/arch/begins.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/unwind/arch/begins.h"
 
-#define TRAMPOLINE 2 /* instructions */
+#define TRAMPOLINE     2   /* instructions */
+#define TRAMPOLINE_MAX 32u /* instructions of generated code to its jump */
+#define FP             29u
+#define SLOT_SIZE      8
 
 bool begins_has_name(const struct code_begins *begins, uint64_t address)
 {
@@ -167,13 +170,122 @@ static bool plt_word(const unsigned char *entry, uint64_t address, uint64_t *ret
 	return *ret;
 }
 
+/* gcc's rules count from sp although x29 points to the frame's record, and code without rules leads
+ * to its caller by that pointer alone.  A function counts as one that keeps x29 when nothing else
+ * in it writes there. */
+static bool is_of_record(const struct unwind_row *row)
+{
+	return (row->kind & UNWIND_KIND_MASK) == UNWIND_SP && row->fp < 0 &&
+	       row->fp != UNWIND_FP_SAME &&
+	       !(row->kind & (UNWIND_RA_IN_REGISTER | UNWIND_RA_ALONE));
+}
+
+/* x29 = sp + distance: is the caller's x29 saved there by the row? */
+static bool points_to_record(const struct unwind_row *row, int32_t distance)
+{
+	return is_of_record(row) && (row->cfa + row->fp) * SLOT_SIZE == distance;
+}
+
+/* The row's `fp` with which x29 points to the record; 0: it does not, or not always. */
+static int find_record(const struct object_part *code, uint32_t pc, const struct unwind_row *rows,
+		       size_t count)
+{
+	size_t row = 0;
+	int record = 0;
+
+	for (uint64_t at = 0; code->size - at >= INSTRUCTION_BYTES; at += INSTRUCTION_BYTES) {
+		int32_t distance;
+		uint32_t word;
+
+		memcpy(&word, code->bytes + at, sizeof(word));
+		if (!((word & 31) == FP || (word >> 5 & 31) == FP))
+			continue;
+		while (row + 1 < count && rows[row + 1].pc <= pc + at)
+			row++;
+		if (instruction_sets_fp(word, &distance)) {
+			if (!points_to_record(&rows[row], distance) ||
+			    (record && record != rows[row].fp))
+				return 0;
+			record = rows[row].fp;
+		} else if (instruction_changes_fp(word)) {
+			return 0;
+		}
+	}
+	return record;
+}
+
+static void mark_held(const struct object_part *code, uint32_t pc, struct unwind_row *rows,
+		      size_t count)
+{
+	int record = count ? find_record(code, pc, rows, count) : 0;
+
+	for (size_t i = 0; record && i < count; i++)
+		if (is_of_record(&rows[i]) && rows[i].fp == record)
+			rows[i].kind |= UNWIND_FP_HELD;
+}
+
+/* The jump, with the frame made; follow->count: not found. */
+static uint32_t find_jump(const struct follow *follow)
+{
+	for (uint32_t i = 0; i < MIN(follow->count, TRAMPOLINE_MAX); i++) {
+		const struct frame_state *state = &follow->states[i];
+
+		if (follow->visits[i] == VISIT_NEVER || !state->is_known)
+			break;
+		if (instruction_jumps_to_register(follow_word(follow, i)))
+			return state->lr_saved != NOT_SAVED && !state->is_sp_lost ? i
+										  : follow->count;
+	}
+	return follow->count;
+}
+
+/* Adds the trampoline itself, with the code behind its jump; then all code that it enters. */
+static int add_rows(struct follow *follow, uint32_t jump, struct rows *rows)
+{
+	const struct frame_state made = follow->states[jump];
+	struct rules rules = follow_rules(follow, jump);
+	uint32_t end = jump + 1;
+	int r = 0;
+
+	while (end < follow->count && !instruction_returns(follow_word(follow, end)))
+		end++;
+	follow_arrive(follow, jump + 1, &made);
+	follow_run(follow);
+	for (uint32_t i = 0; !r && i < MIN(end + 1, follow->count); i++) {
+		struct rules own = follow_rules(follow, i);
+
+		r = rows_add_rules(rows, i * INSTRUCTION_BYTES,
+				   own.kind == RULES_NONE ? &rules : &own);
+	}
+	return r ? r : rows_add_rules(rows, (end + 1) * INSTRUCTION_BYTES, &rules);
+}
+
+/* The trampoline saves what its caller needs, and jumps to an address in a register; all code that
+ * runs there has the frame that it made. */
+static int add_entered(const struct object_part *piece, struct rows *rows)
+{
+	CLEANUP(follow_close) struct follow follow = { 0 };
+	uint32_t jump;
+	int r = follow_open(&follow, piece, /* begins */ NULL);
+
+	if (r)
+		return r;
+	if (!instruction_makes_room(follow_word(&follow, 0)))
+		return -ENODATA;
+	follow.is_one_frame = true;
+	follow_begin(&follow, 0);
+	follow_run(&follow);
+	jump = find_jump(&follow);
+	return jump < follow.count ? add_rows(&follow, jump, rows) : -ENODATA;
+}
+
 const struct code_reader code_of_aarch64 = {
 	.step = INSTRUCTION_BYTES,
 	.read_step = frame_step_aarch64,
 	.find_begins = begins_find,
 	.read = read_code,
-	.mark = held_mark,
-	.add_entered = entered_add_rows,
+	.mark = mark_held,
+	.add_entered = add_entered,
 	.read_swap = swap_read,
 	.each_call = calls_each,
 	.plt_word = plt_word,

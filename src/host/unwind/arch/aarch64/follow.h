@@ -70,7 +70,5 @@ bool function_keeps(const struct follow *follow, uint64_t number, unsigned kept)
 bool begins_has(const struct code_begins *begins, uint64_t address);
 bool begins_has_name(const struct code_begins *begins, uint64_t address);
 
-/* Members of code_of_aarch64, each in a file of its own. */
-int entered_add_rows(const struct object_part *piece, struct rows *rows) MUST_CHECK;
-void held_mark(const struct object_part *code, uint32_t pc, struct unwind_row *rows, size_t count);
+/* Whether the code is swapcontext(): a member of code_of_aarch64. */
 bool swap_read(const struct object_part *code, struct swap_code *ret);

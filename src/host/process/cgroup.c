@@ -249,14 +249,6 @@ void cgroup_read(pid_t pid, struct cgroup *ret)
 	ret->shares_limit = counts_there(&mine, ret->memory);
 }
 
-static int refuse_frozen(pid_t pid, const struct cgroup *cgroup, struct err *err)
-{
-	err_set(err, -EBUSY, "cannot attach to %d: it is frozen", (int)pid);
-	err_why(err, "%s stops it, and what is loaded could not run", cgroup->frozen);
-	err_fix(err, "thaw its control group, then try again");
-	return err_exit(err, EXIT_BUSY);
-}
-
 static int refuse_memory(pid_t pid, const struct cgroup *cgroup, uint64_t bytes, struct err *err)
 {
 	err_set(err, -ENOMEM, "cannot attach to %d: its control group has too little memory left",
@@ -276,8 +268,12 @@ int cgroup_check(pid_t pid, uint64_t bytes, uint64_t shared, struct err *err)
 	struct cgroup cgroup;
 
 	cgroup_read(pid, &cgroup);
-	if (cgroup.frozen[0])
-		return refuse_frozen(pid, &cgroup, err);
+	if (cgroup.frozen[0]) {
+		err_set(err, -EBUSY, "cannot attach to %d: it is frozen", (int)pid);
+		err_why(err, "%s stops it, and what is loaded could not run", cgroup.frozen);
+		err_fix(err, "thaw its control group, then try again");
+		return err_exit(err, EXIT_BUSY);
+	}
 	if (cgroup.shares_limit)
 		bytes += shared;
 	return cgroup.memory_left < bytes ? refuse_memory(pid, &cgroup, bytes, err) : 0;

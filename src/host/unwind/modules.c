@@ -287,19 +287,6 @@ static int add_known(struct known **ret, const struct mapping *mapping,
 	return 0;
 }
 
-/* Memory without a file has no tables: JIT code. */
-static void read_module(struct known *entry, pid_t pid, const struct maps *maps,
-			const struct mapping *mapping, const struct module_file *file)
-{
-	if (entry->module.kind == MODULE_VDSO)
-		read_vdso(entry, pid, mapping);
-	else if (entry->module.kind == MODULE_FILE)
-		read_file(entry, pid, maps, mapping, file->fd);
-	else
-		snprintf(entry->module.complaint, sizeof(entry->module.complaint),
-			 "code that is in no file");
-}
-
 static uint64_t bias_of(const struct known *entry, const struct mapping *mapping)
 {
 	uint64_t address;
@@ -347,8 +334,16 @@ static int add_new(struct known **ret, pid_t pid, const struct maps *maps,
 {
 	int r = add_known(ret, mapping, file);
 
-	if (!r)
-		read_module(*ret, pid, maps, mapping, file);
+	if (!r) {
+		/* Memory without a file has no tables: JIT code. */
+		if ((*ret)->module.kind == MODULE_VDSO)
+			read_vdso(*ret, pid, mapping);
+		else if ((*ret)->module.kind == MODULE_FILE)
+			read_file(*ret, pid, maps, mapping, file->fd);
+		else
+			snprintf((*ret)->module.complaint, sizeof((*ret)->module.complaint),
+				 "code that is in no file");
+	}
 	return r;
 }
 

@@ -24,17 +24,6 @@ bool jit_names_are_full(const struct jit_names *names)
 	       atomic_load_explicit(&all_bytes, memory_order_relaxed) >= JIT_ALL_MAX;
 }
 
-static int refuse_more(struct jit_names *names)
-{
-	if (!names->is_full)
-		note_add(
-			"a runtime told the names of more than %u functions, or more than %u MiB of "
-			"them: the rest have none",
-			JIT_NAMES_MAX, JIT_TEXT_MAX >> 20);
-	names->is_full = true;
-	return -EOVERFLOW;
-}
-
 int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const char *name,
 		  uint64_t born_ns)
 {
@@ -42,8 +31,15 @@ int jit_names_add(struct jit_names *names, uint64_t start, uint64_t size, const 
 
 	if (!size || size > UINT64_MAX - start)
 		return -EINVAL;
-	if (jit_names_are_full(names))
-		return refuse_more(names);
+	if (jit_names_are_full(names)) {
+		if (!names->is_full)
+			note_add(
+				"a runtime told the names of more than %u functions, or more than %u MiB of "
+				"them: the rest have none",
+				JIT_NAMES_MAX, JIT_TEXT_MAX >> 20);
+		names->is_full = true;
+		return -EOVERFLOW;
+	}
 	text = pool_add(&names->texts, name);
 	if (text == POOL_NONE ||
 	    make_room(&names->items, names->count, &names->room, sizeof(*names->items)))

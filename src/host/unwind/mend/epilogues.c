@@ -185,18 +185,6 @@ static int mend_back(struct mending *self, struct frame_parts parts, bool *is_be
 	return r;
 }
 
-/* gcc's rules for an aligned stack have the caller's fp where fp points to, even after `leave`. */
-static int mend_realigned(struct mending *self, uint32_t end)
-{
-	for (uint32_t back = 1; back <= MIN(self->seen_count, REMEMBERED); back++) {
-		const struct seen_step *it = seen_back(self, back);
-
-		if (it->step.fp.access == ACCESS_RESTORE)
-			return stretch_add(self, it->at + it->step.size, end, /* parts */ NULL);
-	}
-	return 0;
-}
-
 /* At a return, or a jump to another function: there the frame is gone. */
 static int mend_exit(struct mending *self, uint32_t at, const struct frame_step *step)
 {
@@ -207,8 +195,18 @@ static int mend_exit(struct mending *self, uint32_t at, const struct frame_step 
 
 	if (is_at_begin(self->rows, row))
 		return 0;
-	if (rows_keep_fp_in_frame(self->rows, row))
-		return mend_realigned(self, at + step->size);
+	if (rows_keep_fp_in_frame(self->rows, row)) {
+		/* gcc's rules for an aligned stack have the caller's fp where fp points to, even
+		 * after `leave`. */
+		for (uint32_t back = 1; back <= MIN(self->seen_count, REMEMBERED); back++) {
+			const struct seen_step *it = seen_back(self, back);
+
+			if (it->step.fp.access == ACCESS_RESTORE)
+				return stretch_add(self, it->at + it->step.size, at + step->size,
+						   /* parts */ NULL);
+		}
+		return 0;
+	}
 	self->is_at_exit = true;
 	r = mend_back(self, begin, &is_believed);
 	self->is_at_exit = false;

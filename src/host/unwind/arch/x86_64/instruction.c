@@ -15,18 +15,6 @@ static void set_target(const struct decoding *it, struct instruction *ret,
 	ret->target = (int64_t)it->at + it->immediate;
 }
 
-/* Two-byte opcodes of branches. */
-static bool read_flow_0f(const struct decoding *it, struct instruction *ret)
-{
-	if ((it->opcode & 0xf0) == 0x80)
-		set_target(it, ret, INSTRUCTION_BRANCH);
-	else if (it->opcode == 0x0b)
-		ret->kind = INSTRUCTION_TRAP;
-	else
-		return false;
-	return true;
-}
-
 /* One-byte opcodes of branches. */
 static bool read_flow_one(const struct decoding *it, struct instruction *ret)
 {
@@ -58,8 +46,16 @@ static bool read_flow_one(const struct decoding *it, struct instruction *ret)
 static bool read_flow(const struct decoding *it, struct instruction *ret)
 {
 	ret->target = TARGET_UNKNOWN;
-	if (it->map == MAP_0F && !it->has_vex)
-		return read_flow_0f(it, ret);
+	if (it->map == MAP_0F && !it->has_vex) {
+		/* Two-byte opcodes of branches. */
+		if ((it->opcode & 0xf0) == 0x80)
+			set_target(it, ret, INSTRUCTION_BRANCH);
+		else if (it->opcode == 0x0b)
+			ret->kind = INSTRUCTION_TRAP;
+		else
+			return false;
+		return true;
+	}
 	return it->map == MAP_ONE && read_flow_one(it, ret);
 }
 

@@ -419,20 +419,6 @@ static void trial_believe(struct trial *trial)
 	}
 }
 
-static void trial_forget(struct trial *trial)
-{
-	for (uint32_t i = 0; i < trial->seen_count; i++) {
-		trial->marks[trial->seen[i]] &= MARK_CALLED | MARK_TRIED;
-		trial->numbers[trial->seen[i]] = 0;
-	}
-	for (size_t i = 0; i < trial->change_count; i++) {
-		const struct trial_change *change = &trial->changes[i];
-
-		trial->numbers[change->at] = change->number;
-		trial->marks[change->at] |= change->marks;
-	}
-}
-
 static void follow_all(struct trial *trial)
 {
 	while (trial->waiting_count && !trial->is_failed)
@@ -488,8 +474,18 @@ static void follow_function(struct trial *trial, uint32_t at, bool follows_table
 	if (!trial->is_failed)
 		find_ways_out(trial);
 	trial->is_failed |= !is_believable(trial, at) || (!trial->is_named && !trial->has_returned);
-	if (trial->is_failed)
-		trial_forget(trial);
+	if (trial->is_failed) {
+		for (uint32_t i = 0; i < trial->seen_count; i++) {
+			trial->marks[trial->seen[i]] &= MARK_CALLED | MARK_TRIED;
+			trial->numbers[trial->seen[i]] = 0;
+		}
+		for (size_t i = 0; i < trial->change_count; i++) {
+			const struct trial_change *change = &trial->changes[i];
+
+			trial->numbers[change->at] = change->number;
+			trial->marks[change->at] |= change->marks;
+		}
+	}
 }
 
 int trial_run(struct trial *trial, uint32_t at, bool is_named)

@@ -85,7 +85,7 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, 
 	struct process process;
 	struct recorded_process facts = { .pid = pid };
 	char folder[PATH_MAX] = "";
-	int r = process_look_outside(pid, &process, err);
+	int r = process_inspect_briefly(pid, &process, err);
 
 	if (r)
 		return r;

@@ -221,7 +221,7 @@ static bool read_blob(struct java_blob *ret, const struct header *header, size_t
 	       ret->code_end <= *ret_end;
 }
 
-static size_t take_batch(struct java_blob *into, const uint64_t *blocks, size_t count,
+static size_t read_batch(struct java_blob *into, const uint64_t *blocks, size_t count,
 			 const struct java_memory *memory, const struct java_layout *layout,
 			 const struct java_heap *heap, uint64_t *end, unsigned char *headers)
 {
@@ -262,7 +262,7 @@ int java_blobs_read(struct java_blob **ret, size_t *ret_count, const struct java
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < count; i += BATCH)
-		made += take_batch(blobs + made, blocks + i, MIN(BATCH, count - i), memory, layout,
+		made += read_batch(blobs + made, blocks + i, MIN(BATCH, count - i), memory, layout,
 				   heap, &end, headers);
 	*ret = blobs;
 	*ret_count = made;

@@ -8,6 +8,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/text/path.h"
 #include "host/java/blob_rows.h"
 #include "host/process/memory.h"
 
@@ -20,7 +21,7 @@
 #define PAUSE_NS       5000000u   /* least time between two rounds */
 #define PAUSES         10u        /* rounds may cost one part in so many of a processor */
 #define PAUSES_PARTIAL 4u         /* the same while there is much to see */
-#define LOOK_MAX_NS    500000000u /* limit of one round */
+#define ROUND_MAX_NS   500000000u /* limit of one round */
 #define ROWS_MAX       (4u << 20) /* of a process */
 #define SETTLE_NS      500000000u /* code seen this recently may be incomplete */
 
@@ -65,24 +66,6 @@ static struct java_memory memory_of(struct java *java)
 	return (struct java_memory){ { memory_read_process, &java->pid }, read_pieces };
 }
 
-static bool is_machine(const struct space_range *range)
-{
-	const char *slash =
-		range->module->kind == MODULE_FILE ? strrchr(range->module->path, '/') : NULL;
-
-	return slash && !strcmp(slash + 1, "libjvm.so");
-}
-
-static int find_machine(const struct space *space, uint64_t *ret)
-{
-	for (size_t i = 0; i < space->count; i++)
-		if (is_machine(&space->ranges[i])) {
-			*ret = space->ranges[i].bias;
-			return 0;
-		}
-	return -ENOENT;
-}
-
 static int read_layout(struct java *self, uint64_t base, struct err *err)
 {
 	const struct java_memory memory = memory_of(self);
@@ -103,17 +86,21 @@ static int read_layout(struct java *self, uint64_t base, struct err *err)
 
 int java_open(struct java **ret, const struct space *space, pid_t pid, struct err *err)
 {
+	const struct space_range *range = NULL;
 	struct java *self;
-	uint64_t base;
-	int r = find_machine(space, &base);
+	int r;
 
-	if (r)
-		return r;
+	for (size_t i = 0; !range && i < space->count; i++)
+		if (space->ranges[i].module->kind == MODULE_FILE &&
+		    !strcmp(path_base_name(space->ranges[i].module->path), "libjvm.so"))
+			range = &space->ranges[i];
+	if (!range)
+		return -ENOENT;
 	self = calloc(1, sizeof(*self));
 	if (!self)
 		return err_set(err, -ENOMEM, "Java of %d: no memory", pid);
 	self->pid = pid;
-	r = read_layout(self, base, err);
+	r = read_layout(self, range->bias, err);
 	if (!r) {
 		*ret = self;
 		return 0;
@@ -148,7 +135,7 @@ static bool are_same_rows(const struct rows *a, const struct rows *b)
 }
 
 /* One round over the code. */
-struct look {
+struct round {
 	const struct java_memory *memory;
 	const struct java_layout *layout;
 	uint64_t begin_ns;
@@ -157,34 +144,34 @@ struct look {
 };
 
 /* The rest beyond the limit is read in the next round: until then it counts as newer code. */
-static bool is_over_budget(const struct look *look)
+static bool is_over_budget(const struct round *round)
 {
-	return look->rows > ROWS_MAX || now_ns() - look->begin_ns > LOOK_MAX_NS;
+	return round->rows > ROWS_MAX || now_ns() - round->begin_ns > ROUND_MAX_NS;
 }
 
 /* Moves rows of known code; new code is read again until it has settled, and once then. */
-static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct look *look)
+static int adopt_blob(struct blob_rows *blob, struct blob_rows *before, struct round *round)
 {
 	int r;
 
-	if (before && (before->is_settled || is_over_budget(look))) {
+	if (before && (before->is_settled || is_over_budget(round))) {
 		*blob = *before;
 		before->rows = (struct rows){ 0 };
-		look->rows += blob->rows.count;
+		round->rows += blob->rows.count;
 		return 0;
 	}
-	blob->first_seen_ns = before ? before->first_seen_ns : look->begin_ns;
-	blob->is_settled = look->begin_ns - blob->first_seen_ns > SETTLE_NS;
-	r = blob_rows_make(blob, before, look->memory, look->layout);
-	look->has_changed |=
+	blob->first_seen_ns = before ? before->first_seen_ns : round->begin_ns;
+	blob->is_settled = round->begin_ns - blob->first_seen_ns > SETTLE_NS;
+	r = blob_rows_make(blob, before, round->memory, round->layout);
+	round->has_changed |=
 		r || !before ||
 		(blob->sum != before->sum && !are_same_rows(&blob->rows, &before->rows));
-	look->rows += blob->rows.count;
+	round->rows += blob->rows.count;
 	return r;
 }
 
 static int adopt_blobs(struct known_heap *heap, struct known_heap *before,
-		       const struct java_blob *blobs, size_t count, struct look *look)
+		       const struct java_blob *blobs, size_t count, struct round *round)
 {
 	size_t old = 0;
 	int r = 0;
@@ -197,32 +184,32 @@ static int adopt_blobs(struct known_heap *heap, struct known_heap *before,
 		if (old < before->count && before->blobs[old].blob.address == blobs[i].address &&
 		    before->blobs[old].blob.mark == blobs[i].mark)
 			same = &before->blobs[old];
-		if (!same && is_over_budget(look)) {
-			look->is_partial = true;
+		if (!same && is_over_budget(round)) {
+			round->is_partial = true;
 			continue;
 		}
 		heap->blobs[heap->count].blob = blobs[i];
-		r = adopt_blob(&heap->blobs[heap->count++], same, look);
+		r = adopt_blob(&heap->blobs[heap->count++], same, round);
 	}
-	look->has_changed |= heap->count != before->count;
+	round->has_changed |= heap->count != before->count;
 	return r;
 }
 
 /* On failure the heap is empty: the next round starts again. */
-static int look_at_heap(struct known_heap *known, const struct java_heap *heap, struct look *look)
+static int scan_heap(struct known_heap *known, const struct java_heap *heap, struct round *round)
 {
 	CLEANUP(free) struct java_blob *blobs = NULL;
 	struct known_heap now = { .heap = *heap };
 	size_t count;
-	int r = java_blobs_read(&blobs, &count, look->memory, look->layout, heap);
+	int r = java_blobs_read(&blobs, &count, round->memory, round->layout, heap);
 
 	if (r)
 		return r;
 	now.blobs = calloc(count + 1, sizeof(*now.blobs));
 	if (!now.blobs)
 		return -ENOMEM;
-	look->has_changed |= known->heap.low != heap->low || known->heap.high != heap->high;
-	r = adopt_blobs(&now, known, blobs, count, look);
+	round->has_changed |= known->heap.low != heap->low || known->heap.high != heap->high;
+	r = adopt_blobs(&now, known, blobs, count, round);
 	forget_blobs(known);
 	*known = now;
 	if (r)
@@ -266,7 +253,7 @@ static int make_table(const struct known_heap *heap, struct made_code *ret)
 	return unwind_table_lay_out(&ret->table, heap->heap.low, &rows);
 }
 
-static int give_tables(struct java *self, struct space *space)
+static int publish_tables(struct java *self, struct space *space)
 {
 	struct made_code *made = calloc(self->heap_count + 1, sizeof(*made));
 	size_t count = 0;
@@ -282,10 +269,10 @@ static int give_tables(struct java *self, struct space *space)
 	return r;
 }
 
-static int look_at_all(struct java *self, struct space *space)
+static int scan_all(struct java *self, struct space *space)
 {
 	const struct java_memory memory = memory_of(self);
-	struct look look = { .memory = &memory, .layout = &self->layout, .begin_ns = now_ns() };
+	struct round round = { .memory = &memory, .layout = &self->layout, .begin_ns = now_ns() };
 	struct java_heap heaps[JAVA_HEAPS_MAX] = { 0 };
 	int count = java_heaps_read(heaps, &memory, &self->layout), r = 0;
 
@@ -293,15 +280,15 @@ static int look_at_all(struct java *self, struct space *space)
 		return count;
 	while (self->heap_count > (size_t)count)
 		forget_blobs(&self->heaps[--self->heap_count]);
-	look.has_changed = self->has_changed || self->heap_count != (size_t)count ||
-			   space->made_count != (size_t)count;
+	round.has_changed = self->has_changed || self->heap_count != (size_t)count ||
+			    space->made_count != (size_t)count;
 	self->heap_count = (size_t)count;
 	for (int i = 0; !r && i < count; i++)
-		r = look_at_heap(&self->heaps[i], &heaps[i], &look);
-	self->is_partial = look.is_partial && look.rows <= ROWS_MAX;
-	if (!r && look.has_changed)
-		r = give_tables(self, space);
-	self->has_changed = r && look.has_changed;
+		r = scan_heap(&self->heaps[i], &heaps[i], &round);
+	self->is_partial = round.is_partial && round.rows <= ROWS_MAX;
+	if (!r && round.has_changed)
+		r = publish_tables(self, space);
+	self->has_changed = r && round.has_changed;
 	return r;
 }
 
@@ -315,7 +302,7 @@ int java_refresh(struct java *java, struct space *space)
 
 	if (now_ns() < java->next_ns)
 		return -EAGAIN;
-	r = look_at_all(java, space);
+	r = scan_all(java, space);
 	cost = is_first ? 0 : thread_cpu_ns() - before;
 	java->next_ns =
 		now_ns() + MAX(cost * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);

@@ -154,25 +154,18 @@ static const struct wanted *find_wanted(const char *type, const char *field)
 	return NULL;
 }
 
-static void take_stub(const struct reading *it, const unsigned char *entry, struct java_layout *ret)
-{
-	uint64_t address = word_at(entry, it->symbols[JAVA_STRUCT_ADDRESS]);
-
-	if (address && ret->stub_count < JAVA_STUBS_MAX)
-		ret->stubs[ret->stub_count++] = address;
-}
-
-static void take_struct(struct reading *it, const unsigned char *entry, const char *type,
-			struct java_layout *ret)
+static void add_struct(struct reading *it, const unsigned char *entry, const char *type,
+		       struct java_layout *ret)
 {
 	char field[NAME_MAX], of[NAME_MAX];
 	const struct wanted *found;
-	uint64_t value;
+	uint64_t value, stub;
 
 	if (!read_name(it, word_at(entry, it->symbols[JAVA_STRUCT_FIELD]), field))
 		return;
-	if (!strcmp(type, "StubRoutines"))
-		take_stub(it, entry, ret);
+	stub = word_at(entry, it->symbols[JAVA_STRUCT_ADDRESS]);
+	if (!strcmp(type, "StubRoutines") && stub && ret->stub_count < JAVA_STUBS_MAX)
+		ret->stubs[ret->stub_count++] = stub;
 	found = find_wanted(type, field);
 	if (!found || !read_name(it, word_at(entry, it->symbols[JAVA_STRUCT_TYPE_OF_FIELD]), of) ||
 	    (found->is_int && strcmp(of, "int") != 0))
@@ -185,8 +178,8 @@ static void take_struct(struct reading *it, const unsigned char *entry, const ch
 	ret->is_known[found->which] = true;
 }
 
-static void take_type(struct reading *it, const unsigned char *entry, const char *type,
-		      struct java_layout *ret)
+static void add_type(struct reading *it, const unsigned char *entry, const char *type,
+		     struct java_layout *ret)
 {
 	uint64_t size = word_at(entry, it->symbols[JAVA_TYPE_SIZE]);
 
@@ -198,8 +191,8 @@ static void take_type(struct reading *it, const unsigned char *entry, const char
 
 struct java_table {
 	enum java_symbol begin, stride, name;
-	void (*take)(struct reading *it, const unsigned char *entry, const char *type,
-		     struct java_layout *ret);
+	void (*add)(struct reading *it, const unsigned char *entry, const char *type,
+		    struct java_layout *ret);
 };
 
 /* The last entry has no name. */
@@ -217,7 +210,7 @@ static int read_table(struct reading *it, const struct java_table *table, struct
 		if (!word_at(entry, it->symbols[table->name]))
 			return 0;
 		if (read_name(it, word_at(entry, it->symbols[table->name]), type))
-			table->take(it, entry, type, ret);
+			table->add(it, entry, type, ret);
 	}
 	return -EBADMSG;
 }
@@ -270,9 +263,9 @@ int java_layout_read(struct java_layout *ret, const struct memory_reader *memory
 		     const uint64_t symbols[JAVA_SYMBOLS], struct err *err)
 {
 	static const struct java_table structs = { JAVA_STRUCTS, JAVA_STRUCT_STRIDE,
-						   JAVA_STRUCT_TYPE, take_struct },
+						   JAVA_STRUCT_TYPE, add_struct },
 				       types = { JAVA_TYPES, JAVA_TYPE_STRIDE, JAVA_TYPE_NAME,
-						 take_type };
+						 add_type };
 	struct reading it = { .memory = memory };
 	int r = read_symbols(&it, symbols, err);
 

@@ -13,24 +13,17 @@
 #define ON  "-XX:+PreserveFramePointer"
 #define OFF "-XX:-PreserveFramePointer"
 
-static bool read_option(struct text option, bool is_so_far)
-{
-	if (text_equals(option, ON))
-		return true;
-	return text_equals(option, OFF) ? false : is_so_far;
-}
-
 /* Of one argument, or of the value of a variable. */
 static bool read_options(struct text options, bool is_so_far)
 {
 	struct text option;
 
 	while (text_take_word(&options, &option))
-		is_so_far = read_option(option, is_so_far);
+		is_so_far = text_equals(option, ON) || (is_so_far && !text_equals(option, OFF));
 	return is_so_far;
 }
 
-static bool take_variable(struct text *entry)
+static bool skip_variable_name(struct text *entry)
 {
 	return text_take_prefix(entry, "JAVA_TOOL_OPTIONS=") ||
 	       text_take_prefix(entry, "JDK_JAVA_OPTIONS=") ||
@@ -47,7 +40,7 @@ bool java_options_keep_frame_pointers(const char *bytes, size_t size, bool are_v
 				      all.at + strnlen(all.at, (size_t)(all.end - all.at)) };
 
 		all.at = entry.end + (entry.end < all.end);
-		if (!are_variables || take_variable(&entry))
+		if (!are_variables || skip_variable_name(&entry))
 			is_so_far = read_options(entry, is_so_far);
 	}
 	return is_so_far;

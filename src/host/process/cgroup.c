@@ -123,7 +123,7 @@ static bool find_folder(const struct view *view, const struct form *form, const 
 }
 
 /* False: that was the last one below the mount. */
-static bool folder_leave(struct folder *self)
+static bool folder_ascend(struct folder *self)
 {
 	char *last = strrchr(self->path, '/');
 
@@ -167,7 +167,7 @@ static void find_frozen(const struct view *view, const struct form *form, struct
 			if (!strncmp(state, form->is_frozen[i], strlen(form->is_frozen[i])))
 				snprintf(ret->frozen, sizeof(ret->frozen), "%.400s/%s", folder.path,
 					 form->freeze);
-	} while (folder_leave(&folder));
+	} while (folder_ascend(&folder));
 }
 
 static bool is_cache(const struct form *form, struct text name)
@@ -241,7 +241,7 @@ void cgroup_read(pid_t pid, struct cgroup *ret)
 			continue;
 		do
 			compare_limit(&folder, &forms[i], ret);
-		while (folder_leave(&folder));
+		while (folder_ascend(&folder));
 	}
 	if (!ret->memory[0] || proc_read(getpid(), "cgroup", &own, &own_size, &ignored))
 		return;

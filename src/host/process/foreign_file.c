@@ -119,7 +119,7 @@ static int open_handle(int handle_to_take, pid_t pid, const char *path)
 }
 
 /* Into another file system only where all of them answer. */
-static int look_for(int root, pid_t pid, const char *path, int flags)
+static int open_path(int root, pid_t pid, const char *path, int flags)
 {
 	int handle = open_below(root, path, O_PATH | flags, RESOLVE_NO_XDEV);
 
@@ -137,7 +137,7 @@ static int look_for(int root, pid_t pid, const char *path, int flags)
 static int find_handle(pid_t pid, const char *path, int flags)
 {
 	CLEANUP(close) int root = foreign_root_open(pid);
-	int handle = root < 0 ? root : look_for(root, pid, path, flags);
+	int handle = root < 0 ? root : open_path(root, pid, path, flags);
 
 	/* A filter that does not know openat2() returns these; names in limpet's own root are
 	 * opened without it. */

@@ -77,23 +77,20 @@ int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
 	return 0;
 }
 
-static int read_once(pid_t pid, struct maps *ret, struct err *err)
-{
-	CLEANUP(free) char *text = NULL;
-	size_t size;
-	int r = proc_read(pid, "maps", &text, &size, err);
-
-	return r < 0 ? r : maps_parse(text, size, ret, err);
-}
-
 /* The kernel returns the list page by page: a mapping that grows between two is listed twice. */
 int maps_read(pid_t pid, struct maps *ret, struct err *err)
 {
 	struct err why = { 0 };
 	int r = -EBADMSG;
 
-	for (unsigned i = 0; r == -EBADMSG && i < READ_TRIES; i++)
-		r = read_once(pid, ret, &why);
+	for (unsigned i = 0; r == -EBADMSG && i < READ_TRIES; i++) {
+		CLEANUP(free) char *text = NULL;
+		size_t size;
+
+		r = proc_read(pid, "maps", &text, &size, &why);
+		if (!r)
+			r = maps_parse(text, size, ret, &why);
+	}
 	if (r)
 		*err = why; /* on success, the caller's error is kept */
 	return r;

@@ -37,7 +37,7 @@ static uint64_t ticks_to_ns(uint64_t ticks)
 }
 
 /* Fields that can be negative are not kept: they read as 0. */
-static bool take_fields(struct text rest, uint64_t fields[STAT_START + 1])
+static bool read_fields(struct text rest, uint64_t fields[STAT_START + 1])
 {
 	struct text word;
 
@@ -71,7 +71,7 @@ int stat_parse(const char *text, size_t size, struct process_stat *ret, struct e
 	uint64_t fields[STAT_START + 1] = { 0 };
 
 	if (!open || !close || close < open ||
-	    !take_fields((struct text){ close + 1, text + size }, fields))
+	    !read_fields((struct text){ close + 1, text + size }, fields))
 		return err_set(err, -EBADMSG, "malformed stat line: '%.*s'", (int)MIN(size, 80),
 			       text);
 

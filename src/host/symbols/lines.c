@@ -84,15 +84,6 @@ static bool add_ranges(struct lines *self, Dwarf_Die *unit)
 	return true;
 }
 
-static bool add_unit(struct lines *self, Dwarf_Die *unit)
-{
-	if (make_room(&self->units, self->unit_count, &self->unit_room, sizeof(*self->units)) ||
-	    !add_ranges(self, unit))
-		return false;
-	self->units[self->unit_count++] = (struct unit){ .die = dwarf_dieoffset(unit) };
-	return true;
-}
-
 static bool read_units(struct lines *self)
 {
 	Dwarf_CU *unit = NULL;
@@ -100,12 +91,17 @@ static bool read_units(struct lines *self)
 	Dwarf_Die die;
 	uint8_t type;
 
-	/* A skeleton has the ranges and the lines of a unit whose entries are in a separate file.
-	 */
 	while (units++ < UNITS_MAX &&
-	       !dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, NULL))
-		if ((type == DW_UT_compile || type == DW_UT_skeleton) && !add_unit(self, &die))
+	       !dwarf_get_units(self->dwarf, unit, &unit, NULL, &type, &die, NULL)) {
+		/* A skeleton has the ranges and the lines of a unit whose entries are elsewhere. */
+		if (type != DW_UT_compile && type != DW_UT_skeleton)
+			continue;
+		if (make_room(&self->units, self->unit_count, &self->unit_room,
+			      sizeof(*self->units)) ||
+		    !add_ranges(self, &die))
 			return false;
+		self->units[self->unit_count++] = (struct unit){ .die = dwarf_dieoffset(&die) };
+	}
 	if (self->count)
 		qsort(self->ranges, self->count, sizeof(*self->ranges), by_begin);
 	return self->count > 0;

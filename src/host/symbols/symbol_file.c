@@ -45,7 +45,7 @@ void symbol_file_read_lines_by(const struct line_reader *reader)
 /* The same; NULL: no requests to servers. */
 static struct debuginfod *debug_server;
 
-void symbol_file_ask(struct debuginfod *debuginfod)
+void symbol_file_use_server(struct debuginfod *debuginfod)
 {
 	debug_server = debuginfod;
 }
@@ -199,7 +199,7 @@ size_t symbol_file_bytes(const struct symbol_file *file)
 }
 
 /* Only a file with the build-id is used. */
-static void ask_server(struct symbol_file *self, Elf *image)
+static void request_debug_file(struct symbol_file *self, Elf *image)
 {
 	struct elf_source *debug = &self->sources[SOURCE_DEBUG_FILE];
 	size_t size = 0;
@@ -223,7 +223,7 @@ static void read_names(struct symbol_file *self)
 	if (!image)
 		return;
 	self->has_go = go_names_open(&self->go, image);
-	ask_server(self, image);
+	request_debug_file(self, image);
 	if (debugdata_open(&self->sources[SOURCE_DEBUGDATA], image))
 		self->sources[SOURCE_DEBUGDATA].elf = NULL;
 	for (unsigned i = 0; i < SOURCES; i++)

@@ -43,7 +43,7 @@ void symbol_file_read_lines_by(const struct line_reader *reader);
 
 /* From now on, missing debug files are requested when a name is needed; NULL: no longer.  Once,
  * before the first file. */
-void symbol_file_ask(struct debuginfod *debuginfod);
+void symbol_file_use_server(struct debuginfod *debuginfod);
 
 /* As find() of the reader of lines. */
 size_t symbol_file_lines(struct symbol_file *file, uint64_t address, struct source_location *ret,

@@ -198,9 +198,9 @@ static const char *name_readable(struct symbolizer *self, const char *name)
 }
 
 /* The mangled name at an address, "" where only the begin of the function is known. */
-static bool look_up(struct symbolizer *self, struct code_module *module,
-		    const struct code_location *location, const char **ret_name,
-		    uint64_t *ret_start)
+static bool find_name(struct symbolizer *self, struct code_module *module,
+		      const struct code_location *location, const char **ret_name,
+		      uint64_t *ret_start)
 {
 	uint64_t address = location->address;
 	const struct symbol *symbol = NULL;
@@ -289,7 +289,7 @@ int symbolizer_find_version(struct symbolizer *self, unsigned number,
 	uint64_t address = location->address, start = address;
 	const char *name = "";
 
-	ret->is_named = look_up(self, module, location, &name, &start) && name[0];
+	ret->is_named = find_name(self, module, location, &name, &start) && name[0];
 	ret->count = 1;
 	ret->items[0] = (struct code_name){ ret->is_named ? name_readable(self, name)
 							  : address_nameless(self, module, start),

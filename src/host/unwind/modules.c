@@ -287,15 +287,6 @@ static int add_known(struct known **ret, const struct mapping *mapping,
 	return 0;
 }
 
-static uint64_t bias_of(const struct known *entry, const struct mapping *mapping)
-{
-	uint64_t address;
-
-	if (!object_address_of(&entry->object, mapping->offset, &address))
-		address = mapping->offset;
-	return entry->module.kind == MODULE_ANONYMOUS ? 0 : mapping->start - address;
-}
-
 static struct known *oldest_kept(void)
 {
 	struct known *oldest = NULL;
@@ -381,6 +372,7 @@ int module_of(struct module_place *ret, pid_t pid, const struct maps *maps,
 	      const struct mapping *mapping)
 {
 	struct known *entry = NULL;
+	uint64_t address;
 	int r;
 
 	pthread_mutex_lock(&lock);
@@ -388,7 +380,11 @@ int module_of(struct module_place *ret, pid_t pid, const struct maps *maps,
 	pthread_mutex_unlock(&lock);
 	if (r < 0)
 		return r;
-	*ret = (struct module_place){ &entry->module, bias_of(entry, mapping) };
+	if (!object_address_of(&entry->object, mapping->offset, &address))
+		address = mapping->offset;
+	*ret = (struct module_place){ &entry->module, entry->module.kind == MODULE_ANONYMOUS
+							      ? 0
+							      : mapping->start - address };
 	return 0;
 }
 

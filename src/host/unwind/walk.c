@@ -212,7 +212,7 @@ static uint64_t find_call(struct walk *walk)
 	return 0;
 }
 
-static bool go_on_at(struct walk *walk, uint64_t sp)
+static bool resume_at(struct walk *walk, uint64_t sp)
 {
 	walk->is_guessed = true;
 	walk->is_exact = walk->was_guided = false;
@@ -236,14 +236,14 @@ static bool find_doubted(struct walk *walk)
 
 	if (sp && sp - walk->doubted_sp < DOUBT_REACH) {
 		walk->tried_sp += 2 * WORD;
-		return go_on_at(walk, walk->tried_sp);
+		return resume_at(walk, walk->tried_sp);
 	}
 	sp = sp ? 0 : find_call(walk);
 	if (sp && !ARCH_RETURN_ON_STACK) {
 		walk->tried_sp = ALIGN_UP(sp + WORD, 2 * WORD);
-		return go_on_at(walk, walk->tried_sp);
+		return resume_at(walk, walk->tried_sp);
 	}
-	is_found = sp && go_on_at(walk, sp + WORD);
+	is_found = sp && resume_at(walk, sp + WORD);
 	walk->doubted_ra = 0;
 	return is_found;
 }

@@ -86,7 +86,7 @@ void target_choose_thread(struct target *target)
 {
 	pid_t before = target->process.memory_tid;
 
-	process_look_again(&target->process);
+	process_refresh(&target->process);
 	if (target->process.memory_tid == before || target->thread_fd < 0)
 		return;
 	close(target->thread_fd);

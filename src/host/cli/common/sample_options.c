@@ -68,7 +68,7 @@ int debuginfod_enable(struct debuginfod *debuginfod, struct err *err)
 	int r = debuginfod_check(err);
 
 	if (!r)
-		symbol_file_ask(debuginfod);
+		symbol_file_use_server(debuginfod);
 	return r;
 }
 

@@ -202,7 +202,7 @@ void doctor_write_members(struct json *json, pid_t pid)
 static int examine_process(struct viewer *viewer, pid_t pid, bool is_json, struct err *err)
 {
 	CLEANUP(process_done) struct process process = { 0 };
-	int r = process_look(viewer, pid, &process, err);
+	int r = process_inspect(viewer, pid, &process, err);
 
 	if (r < 0)
 		return r;

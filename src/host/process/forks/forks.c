@@ -14,7 +14,7 @@
 #define NUMBERS_MS 1
 #define GLANCE_NS  10000000ull
 #define WALK_NS    500000000ull
-#define LOOK_SHARE 20 /* scans may take one part in so many of a processor */
+#define SCAN_SHARE 20 /* scans may take one part in so many of a processor */
 
 static const char *const source_names[] = {
 	[FORKS_EVENTS] = "events",
@@ -40,26 +40,26 @@ void forks_open(struct forks *ret)
 		ret->source = FORKS_WALK;
 }
 
-struct look {
+struct fork_report {
 	forks_visitor *visit;
 	void *context;
 };
 
-static void forks_tell(const struct look *look, const struct lineage *lineage)
+static void report_fork(const struct fork_report *report, const struct lineage *lineage)
 {
-	look->visit(&(struct fork_event){ .lineage = *lineage }, look->context);
+	report->visit(&(struct fork_event){ .lineage = *lineage }, report->context);
 }
 
 /* The time of the next scan, after one that began then. */
-static uint64_t look_again_ns(uint64_t begin_ns, uint64_t period_ns)
+static uint64_t next_scan_ns(uint64_t begin_ns, uint64_t period_ns)
 {
 	uint64_t end_ns = now_ns();
 
-	return end_ns + MAX(period_ns, LOOK_SHARE * (end_ns - begin_ns));
+	return end_ns + MAX(period_ns, SCAN_SHARE * (end_ns - begin_ns));
 }
 
 /* The net under the counter and under the glances; the kernel's events need none. */
-static void forks_walk(struct forks *self, const struct look *look)
+static void scan_all(struct forks *self, const struct fork_report *report)
 {
 	CLEANUP(free) struct lineage *list = NULL;
 	uint64_t begin_ns = now_ns();
@@ -69,9 +69,9 @@ static void forks_walk(struct forks *self, const struct look *look)
 	if (lineage_read_all(&list, &count, &ignored))
 		count = 0;
 	for (size_t i = 0; i < count; i++)
-		forks_tell(look, &list[i]);
+		report_fork(report, &list[i]);
 	self->next_walk_ns =
-		self->source == FORKS_EVENTS ? UINT64_MAX : look_again_ns(begin_ns, WALK_NS);
+		self->source == FORKS_EVENTS ? UINT64_MAX : next_scan_ns(begin_ns, WALK_NS);
 }
 
 static bool was_seen(const struct forks *self, pid_t pid, size_t *at)
@@ -82,7 +82,7 @@ static bool was_seen(const struct forks *self, pid_t pid, size_t *at)
 }
 
 /* Reads only processes whose numbers were free at the last glance. */
-static void forks_glance(struct forks *self, const struct look *look)
+static void scan_new_numbers(struct forks *self, const struct fork_report *report)
 {
 	uint64_t begin_ns = now_ns();
 	struct err ignored;
@@ -94,49 +94,49 @@ static void forks_glance(struct forks *self, const struct look *look)
 		return;
 	for (size_t i = 0; i < count; i++)
 		if (!was_seen(self, pids[i], &at) && !lineage_read(pids[i], &lineage))
-			forks_tell(look, &lineage);
+			report_fork(report, &lineage);
 	free(self->seen);
 	self->seen = pids;
 	self->seen_count = count;
-	self->next_glance_ns = look_again_ns(begin_ns, GLANCE_NS);
+	self->next_glance_ns = next_scan_ns(begin_ns, GLANCE_NS);
 }
 
-static void read_events(struct forks *self, const struct look *look)
+static void read_events(struct forks *self, const struct fork_report *report)
 {
 	struct process_event event;
 	int r;
 
 	while (!(r = process_events_read(self->events, &event)))
-		look->visit(&(struct fork_event){ event.kind == PROCESS_EXECUTED,
-						  { .pid = event.pid, .parent = event.parent } },
-			    look->context);
+		report->visit(&(struct fork_event){ event.kind == PROCESS_EXECUTED,
+						    { .pid = event.pid, .parent = event.parent } },
+			      report->context);
 	if (r != -EAGAIN)
 		self->next_walk_ns = 0; /* some were lost */
 }
 
-static bool tell_of_number(pid_t pid, void *context)
+static bool report_number(pid_t pid, void *context)
 {
 	struct lineage lineage;
 
 	if (lineage_read(pid, &lineage))
 		return false;
-	forks_tell(context, &lineage);
+	report_fork(context, &lineage);
 	return true;
 }
 
 void forks_poll(struct forks *self, forks_visitor *visit, void *context)
 {
-	struct look look = { visit, context };
+	struct fork_report report = { visit, context };
 
 	if (self->source == FORKS_EVENTS)
-		read_events(self, &look);
+		read_events(self, &report);
 	if (self->source == FORKS_NUMBERS &&
-	    process_numbers_look(&self->numbers, tell_of_number, &look))
+	    process_numbers_poll(&self->numbers, report_number, &report))
 		self->next_walk_ns = 0; /* too many at once */
 	if (self->source == FORKS_WALK && now_ns() >= self->next_glance_ns)
-		forks_glance(self, &look);
+		scan_new_numbers(self, &report);
 	if (now_ns() >= self->next_walk_ns)
-		forks_walk(self, &look);
+		scan_all(self, &report);
 }
 
 int forks_wait_ms(const struct forks *self)

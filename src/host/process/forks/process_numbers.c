@@ -28,7 +28,7 @@ static int read_last(int fd, pid_t *ret)
 	return number ? text_parse_pid(number + 1, ret) : -EBADMSG;
 }
 
-static void *tell_number(void *ret)
+static void *store_number(void *ret)
 {
 	*(pid_t *)ret = gettid();
 	return NULL;
@@ -42,7 +42,7 @@ static int check_truth(int fd)
 	int r = read_last(fd, &before);
 
 	if (!r)
-		r = -pthread_create(&thread, NULL, tell_number, &mine);
+		r = -pthread_create(&thread, NULL, store_number, &mine);
 	if (r)
 		return r;
 	pthread_join(thread, NULL);
@@ -78,7 +78,7 @@ static void remember_absent(struct process_numbers *self, pid_t pid, uint64_t un
 	self->absent[self->absent_count++].until_ns = until_ns;
 }
 
-static void look_again(struct process_numbers *self, numbers_visitor *visit, void *context)
+static void visit_absent(struct process_numbers *self, numbers_visitor *visit, void *context)
 {
 	size_t count = self->absent_count;
 	uint64_t now = now_ns();
@@ -89,8 +89,8 @@ static void look_again(struct process_numbers *self, numbers_visitor *visit, voi
 			remember_absent(self, self->absent[i].pid, self->absent[i].until_ns);
 }
 
-static void look_at_range(struct process_numbers *self, pid_t first, pid_t last,
-			  numbers_visitor *visit, void *context)
+static void visit_range(struct process_numbers *self, pid_t first, pid_t last,
+			numbers_visitor *visit, void *context)
 {
 	uint64_t until_ns = now_ns() + ABSENT_NS;
 
@@ -111,7 +111,7 @@ static pid_t read_highest(void)
 	return size > 0 && !text_parse_pid(text, &highest) ? highest : 0;
 }
 
-int process_numbers_look(struct process_numbers *self, numbers_visitor *visit, void *context)
+int process_numbers_poll(struct process_numbers *self, numbers_visitor *visit, void *context)
 {
 	pid_t before = self->last, last = 0, highest;
 	int r = read_last(self->fd, &last);
@@ -119,18 +119,18 @@ int process_numbers_look(struct process_numbers *self, numbers_visitor *visit, v
 	if (r)
 		return r;
 	self->last = last;
-	look_again(self, visit, context);
+	visit_absent(self, visit, context);
 	if (last >= before) {
 		if (last - before > RANGE_MAX)
 			return -EOVERFLOW;
-		look_at_range(self, before + 1, last, visit, context);
+		visit_range(self, before + 1, last, visit, context);
 		return 0;
 	}
 	highest = read_highest();
 	if (highest < before || highest - before + last > RANGE_MAX)
 		return -EOVERFLOW;
-	look_at_range(self, before + 1, highest, visit, context);
-	look_at_range(self, 1, last, visit, context);
+	visit_range(self, before + 1, highest, visit, context);
+	visit_range(self, 1, last, visit, context);
 	return 0;
 }
 

@@ -30,7 +30,7 @@ int process_numbers_open(struct process_numbers *ret) MUST_CHECK;
 typedef bool numbers_visitor(pid_t pid, void *context);
 
 /* -EOVERFLOW when too many were given out to check each. */
-int process_numbers_look(struct process_numbers *numbers, numbers_visitor *visit,
+int process_numbers_poll(struct process_numbers *numbers, numbers_visitor *visit,
 			 void *context) MUST_CHECK;
 
 void process_numbers_close(struct process_numbers *numbers);

@@ -61,12 +61,6 @@ static int scope_read(pid_t root, struct scope *ret, struct err *err)
 	return 0;
 }
 
-static bool scope_is_wide(pid_t root, const struct scope *scope)
-{
-	return (root == 1 && scope->descendants) || scope->descendants > SCOPE_DESCENDANTS_MAX ||
-	       scope->users > 1;
-}
-
 int scope_check(pid_t root, struct err *err)
 {
 	const char *value = secure_getenv(SCOPE_VARIABLE);
@@ -74,7 +68,8 @@ int scope_check(pid_t root, struct err *err)
 	struct scope scope = { 0 };
 	int r = is_allowed ? 0 : scope_read(root, &scope, err);
 
-	if (r || !scope_is_wide(root, &scope))
+	if (r || !((root == 1 && scope.descendants) || scope.users > 1 ||
+		   scope.descendants > SCOPE_DESCENDANTS_MAX))
 		return r;
 	err_set(err, -EPERM,
 		"process %d has %zu descendant%s of %zu user%s, which limpet does not follow unasked",

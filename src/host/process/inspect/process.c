@@ -84,7 +84,7 @@ static void find_memory_thread(struct process *process)
 	}
 }
 
-void process_look_again(struct process *process)
+void process_refresh(struct process *process)
 {
 	struct err ignored;
 
@@ -152,7 +152,7 @@ static void read_inside(struct viewer *viewer, struct process *process)
 			  &process->libc);
 }
 
-int process_look_outside(pid_t pid, struct process *ret, struct err *err)
+int process_inspect_briefly(pid_t pid, struct process *ret, struct err *err)
 {
 	memset(ret, 0, sizeof(*ret));
 	ret->pid = pid;
@@ -168,9 +168,9 @@ int process_look_outside(pid_t pid, struct process *ret, struct err *err)
 	return 0;
 }
 
-int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err)
+int process_inspect(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err)
 {
-	int r = process_look_outside(pid, ret, err);
+	int r = process_inspect_briefly(pid, ret, err);
 
 	ret->rights = viewer->rights;
 	if (!r)
@@ -190,7 +190,7 @@ int process_read(pid_t pid, struct process *ret, struct err *err)
 	CLEANUP(viewer_done) struct viewer viewer;
 
 	viewer_init(&viewer);
-	return process_look(&viewer, pid, ret, err);
+	return process_inspect(&viewer, pid, ret, err);
 }
 
 void process_done(struct process *process)
@@ -208,7 +208,7 @@ int process_each(struct viewer *viewer, process_visitor *visit, void *context, s
 		CLEANUP(process_done) struct process process;
 		struct err ignored;
 
-		if (process_look(viewer, pids[i], &process, &ignored) == 0)
+		if (process_inspect(viewer, pids[i], &process, &ignored) == 0)
 			visit(&process, context);
 	}
 	return r;

@@ -61,14 +61,15 @@ static inline void viewer_done_at_scope_end(struct viewer *viewer)
 
 /* Reads one process; what may not be read stays unknown.  -ESRCH when there is none, -EACCES when
  * hidden. */
-int process_look(struct viewer *viewer, pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
+int process_inspect(struct viewer *viewer, pid_t pid, struct process *ret,
+		    struct err *err) MUST_CHECK;
 
 /* Only status, times, executable, command and the names of other processes: a fraction of the
  * cost.  Nothing has to be released. */
-int process_look_outside(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
+int process_inspect_briefly(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 
 /* The first thread may have ended since: then memory_tid is another one. */
-void process_look_again(struct process *process);
+void process_refresh(struct process *process);
 
 /* The same for a single process. */
 int process_read(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;

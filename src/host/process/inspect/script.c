@@ -33,7 +33,7 @@ static const struct interpreter {
 };
 
 /* The next word, without the blanks before it; false at the end. */
-static bool take_word(const char **at, struct text *ret)
+static bool next_word(const char **at, struct text *ret)
 {
 	const char *begin = *at + strspn(*at, " ");
 
@@ -87,14 +87,14 @@ bool process_script(const struct process *process, char *ret, size_t room)
 	const struct interpreter *interpreter;
 	struct text word;
 
-	if (!take_word(&at, &word))
+	if (!next_word(&at, &word))
 		return false;
 	interpreter = find_interpreter(without_folders(word));
-	while (interpreter && take_word(&at, &word) && word.at[0] == '-') {
+	while (interpreter && next_word(&at, &word) && word.at[0] == '-') {
 		if (is_listed(interpreter->code, word))
 			return false;
 		if (is_listed(interpreter->takes, word))
-			take_word(&at, &word);
+			next_word(&at, &word);
 	}
 	if (!interpreter || word.at == word.end || word.at[0] == '-')
 		return false;

@@ -134,9 +134,9 @@ static enum failure wake_listener(const struct listener *listener)
 	return failure;
 }
 
-static enum failure jvm_enter(const struct listener *listener)
+static enum failure jvm_connect(const struct listener *listener)
 {
-	if (!jvm_take_credentials(listener->user, listener->group))
+	if (!jvm_become_user(listener->user, listener->group))
 		return FAILURE_CREDENTIALS;
 	return connect_now(listener) ? FAILURE_NONE : wake_listener(listener);
 }
@@ -158,7 +158,7 @@ static int wait_until(pid_t child, uint64_t end_ns, int *status)
 
 /* The child has the credentials of the JVM's user, who may stop it; and that /tmp may be a file
  * system of that user's which never answers. */
-static enum failure hear_from(pid_t child, const struct listener *listener)
+static enum failure await_child(pid_t child, const struct listener *listener)
 {
 	int status = 0, r = wait_until(child, listener->end_ns + GRACE_NS, &status);
 
@@ -175,8 +175,8 @@ static enum failure enter_as_child(const struct listener *listener)
 	pid_t child = jvm_fork();
 
 	if (!child)
-		_exit((int)jvm_enter(listener));
-	return child < 0 ? FAILURE_CHILD : hear_from(child, listener);
+		_exit((int)jvm_connect(listener));
+	return child < 0 ? FAILURE_CHILD : await_child(child, listener);
 }
 
 static const struct {
@@ -263,7 +263,7 @@ static int begin_trace(const struct listener *listener, struct jvm_trace *trace,
 		       strerror(-r));
 }
 
-static int jvm_ask(const struct listener *listener, struct jvm_trace *trace, struct err *err)
+static int jvm_request(const struct listener *listener, struct jvm_trace *trace, struct err *err)
 {
 	char reply[REPLY_ROOM] = "";
 	enum failure failure = enter_as_child(listener);
@@ -345,7 +345,7 @@ int jvm_write_names(pid_t pid, uint64_t start_tick, struct jvm_trace *trace, str
 	if (!r)
 		r = open_listener(&listener, err);
 	if (!r)
-		r = jvm_ask(&listener, trace, err);
+		r = jvm_request(&listener, trace, err);
 	close_listener(&listener);
 	return r;
 }

@@ -19,7 +19,7 @@
 #define LIMIT_NS 1000000000ull
 #define STEP_NS  1000000
 
-bool jvm_take_credentials(uid_t user, gid_t group)
+bool jvm_become_user(uid_t user, gid_t group)
 {
 	if (geteuid() == user && getegid() == group)
 		return true;
@@ -40,7 +40,7 @@ static void remove_file(const struct jvm_map_file *map)
 {
 	struct stat file;
 
-	if (jvm_take_credentials(map->user, map->group) &&
+	if (jvm_become_user(map->user, map->group) &&
 	    fstatat(map->temporary, map->name, &file, AT_SYMLINK_NOFOLLOW) == 0 &&
 	    S_ISREG(file.st_mode) && file.st_uid == map->user)
 		unlinkat(map->temporary, map->name, 0);

@@ -32,4 +32,4 @@ void jvm_trace_end(struct jvm_trace *trace);
 /* A child that no signal of the terminal ends before it has removed what it made. */
 pid_t jvm_fork(void);
 /* Only system calls: for children of a process with threads. */
-bool jvm_take_credentials(uid_t user, gid_t group);
+bool jvm_become_user(uid_t user, gid_t group);

@@ -140,7 +140,8 @@ static uint64_t limit_ns(const struct debuginfod *self)
 	return MIN(seconds * 1000000000u, ALL_NS - self->spent_ns);
 }
 
-static bool debuginfod_ask(struct debuginfod *self, const char *build_id, char *ret, size_t room)
+static bool debuginfod_request(struct debuginfod *self, const char *build_id, char *ret,
+			       size_t room)
 {
 	uint64_t begin_ns = now_ns(), end_ns = begin_ns + limit_ns(self);
 	int ends[2];
@@ -178,7 +179,7 @@ bool debuginfod_find(struct debuginfod *self, const unsigned char *build_id, siz
 	}
 	for (size_t i = 0; i < size; i++)
 		snprintf(text + 2 * i, 3, "%02x", build_id[i]);
-	if (!debuginfod_ask(self, text, ret, room))
+	if (!debuginfod_request(self, text, ret, room))
 		return false;
 	self->found++;
 	return true;

@@ -34,17 +34,13 @@ const char *elf_errmsg(int number)
 	return "";
 }
 
-static bool is_ours(Elf *elf)
-{
-	GElf_Ehdr head;
-
-	return elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
-	       gelf_getehdr(elf, &head) && head.e_machine == ARCH_ELF_MACHINE;
-}
-
 static int elf_source_check(struct elf_source *source)
 {
-	if (is_ours(source->elf))
+	Elf *elf = source->elf;
+	GElf_Ehdr head;
+
+	if (elf && elf_kind(elf) == ELF_K_ELF && gelf_getclass(elf) == ELFCLASS64 &&
+	    gelf_getehdr(elf, &head) && head.e_machine == ARCH_ELF_MACHINE)
 		return 0;
 	elf_source_close(source);
 	return -ENOEXEC;

@@ -33,13 +33,6 @@ static bool find_limit(Elf *elf, const GElf_Sym *symbol, uint64_t *ret)
 #define LAST_OF_START_CODE "frame_dummy"
 #define START_CODE_BYTES   16u
 
-static uint64_t limit_of(const GElf_Sym *symbol, const char *name, uint64_t limit)
-{
-	if (symbol->st_size || strcmp(name, LAST_OF_START_CODE) != 0)
-		return limit;
-	return MIN(limit, symbol->st_value + START_CODE_BYTES);
-}
-
 /* By the type of a symbol, from 1; 0: it never names code.  GHC's functions are objects in .text.
  */
 static uint64_t rank_of_type(unsigned type)
@@ -73,7 +66,8 @@ static int symbol_add(Elf *elf, const GElf_Sym *symbol, const char *name, void *
 	if (!rank_of_type(GELF_ST_TYPE(symbol->st_info)) || !name || !name[0] || name[0] == '$' ||
 	    strncmp(name, ".L", 2) == 0 || !find_limit(elf, symbol, &limit))
 		return 0;
-	limit = limit_of(symbol, name, limit);
+	if (!symbol->st_size && strcmp(name, LAST_OF_START_CODE) == 0)
+		limit = MIN(limit, symbol->st_value + START_CODE_BYTES);
 	return symbol_table_add(
 		table,
 		&(struct symbol){

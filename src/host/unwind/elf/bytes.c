@@ -82,13 +82,6 @@ static const struct format formats[16] = {
 	[0xb] = { 4, true },  [0xc] = { 8, true },
 };
 
-static uint64_t sign_extend(uint64_t value, unsigned size)
-{
-	unsigned unused = 64 - size * 8;
-
-	return (uint64_t)((int64_t)(value << unused) >> unused);
-}
-
 uint64_t dwarf_read_pointer(struct dwarf_bytes *bytes, unsigned encoding)
 {
 	struct format format = formats[encoding & ENCODING_FORMAT];
@@ -99,7 +92,8 @@ uint64_t dwarf_read_pointer(struct dwarf_bytes *bytes, unsigned encoding)
 	else
 		value = dwarf_read_fixed(bytes, format.size);
 	if (format.size && format.is_signed)
-		value = sign_extend(value, format.size);
+		value = (uint64_t)((int64_t)(value << (64 - format.size * 8)) >>
+				   (64 - format.size * 8));
 	if ((encoding & ENCODING_APPLICATION) == DWARF_RELATIVE)
 		return value + address;
 	if ((encoding & ENCODING_APPLICATION) != DWARF_ABSOLUTE)

@@ -211,8 +211,8 @@ static bool is_code_of(const Elf64_Shdr *section, const Elf64_Phdr *segment)
 }
 
 /* Sections that do not cover the entry point are not trusted. */
-static bool leaves_out_entry(const struct object *object, const Elf64_Phdr *segment, uint64_t first,
-			     uint64_t end)
+static bool omits_entry(const struct object *object, const Elf64_Phdr *segment, uint64_t first,
+			uint64_t end)
 {
 	uint64_t entry = object->header.e_entry;
 
@@ -235,7 +235,7 @@ bool object_code_of(const struct object *object, const Elf64_Phdr *segment, uint
 		first = MIN(first, section.sh_addr);
 		end = MAX(end, section.sh_addr + section.sh_size);
 	}
-	if (!end || leaves_out_entry(object, segment, first, end)) {
+	if (!end || omits_entry(object, segment, first, end)) {
 		first = segment->p_vaddr;
 		end = first + segment->p_filesz;
 	}

@@ -226,16 +226,6 @@ static int mend_late(struct mending *self, uint32_t at, const struct frame_step 
 		       : 0;
 }
 
-/* gcc before 11 says so of a stack that it aligns already where fp is only about to point there: it
- * is still the caller's. */
-static int mend_unmade(struct mending *self, uint32_t at, const struct frame_step *step)
-{
-	return step->move == MOVE_FP_FROM_SP &&
-			       rows_keep_fp_in_frame(self->rows, &self->old[row_at(self, at)])
-		       ? stretch_add(self, at, at + step->size, /* parts */ NULL)
-		       : 0;
-}
-
 static bool leaves_function(const struct mending *self, uint32_t at, const struct frame_step *step)
 {
 	uint64_t target = (uint64_t)((int64_t)at + step->target);
@@ -262,8 +252,11 @@ static int read_function(struct mending *self)
 			r = mend_late(self, at, /* step */ NULL);
 		if (!r && leaves_function(self, at, &step))
 			r = mend_exit(self, at, &step);
-		if (!r)
-			r = mend_unmade(self, at, &step);
+		/* gcc before 11 says that a stack which it aligns has its frame already where fp is
+		 * only about to point there: it is still the caller's. */
+		if (!r && step.move == MOVE_FP_FROM_SP &&
+		    rows_keep_fp_in_frame(self->rows, &self->old[row_at(self, at)]))
+			r = stretch_add(self, at, at + step.size, /* parts */ NULL);
 		if (step.flow == STEP_ON || step.flow == STEP_BRANCH)
 			self->seen[self->seen_count++ % REMEMBERED] =
 				(struct seen_step){ at, step };
@@ -297,14 +290,6 @@ static int add_old(struct mending *self, uint32_t from, uint32_t end, bool has_f
 	return r;
 }
 
-static int add_stretch(struct mending *self, const struct stretch *it)
-{
-	const struct rules rules = frame_parts_rules(self->machine, &it->parts);
-
-	return it->has_fp ? add_old(self, it->at, it->end, /* has_fp */ true)
-			  : rows_add_rules(self->rows, self->pc + it->at, &rules);
-}
-
 static int rows_rebuild(struct mending *self, size_t first)
 {
 	uint32_t at = 0;
@@ -313,10 +298,12 @@ static int rows_rebuild(struct mending *self, size_t first)
 	self->rows->count = first;
 	for (size_t i = 0; !r && i < self->stretch_count; i++) {
 		const struct stretch *it = &self->stretches[i];
+		const struct rules rules = frame_parts_rules(self->machine, &it->parts);
 
 		r = add_old(self, at, it->at, /* has_fp */ false);
 		if (!r)
-			r = add_stretch(self, it);
+			r = it->has_fp ? add_old(self, it->at, it->end, /* has_fp */ true)
+				       : rows_add_rules(self->rows, self->pc + it->at, &rules);
 		at = it->end;
 	}
 	return r ? r : add_old(self, at, (uint32_t)self->code->size, /* has_fp */ false);

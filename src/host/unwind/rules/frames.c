@@ -42,7 +42,7 @@ static struct dwarf_bytes bytes_from(const struct walk *walk, uint64_t offset)
 }
 
 /* False at the end, or at an invalid length. */
-static bool take_unit(const struct walk *walk, struct dwarf_bytes *bytes, struct unit *ret)
+static bool read_unit(const struct walk *walk, struct dwarf_bytes *bytes, struct unit *ret)
 {
 	uint64_t length;
 
@@ -65,7 +65,7 @@ static bool is_common(const struct walk *walk, const struct unit *unit, uint64_t
 }
 
 /* One letter of the augmentation; false when it is unknown, so that what follows is, too. */
-static bool take_augmentation(struct frame_common *common, char letter, struct dwarf_bytes *data)
+static bool read_letter(struct frame_common *common, char letter, struct dwarf_bytes *data)
 {
 	switch (letter) {
 	case 'L':
@@ -95,7 +95,7 @@ static bool read_augmentation(struct frame_common *common, const char *letters,
 		return letters[0] == '\0';
 	data = dwarf_read_piece(rest, dwarf_read_unsigned(rest));
 	for (letters++; *letters; letters++)
-		if (!take_augmentation(common, *letters, &data))
+		if (!read_letter(common, *letters, &data))
 			return false;
 	return !data.is_broken;
 }
@@ -130,7 +130,7 @@ static int add_common(struct walk *walk, uint64_t offset, uint32_t *ret)
 	struct unit unit;
 	int r;
 
-	if (!take_unit(walk, &bytes, &unit) ||
+	if (!read_unit(walk, &bytes, &unit) ||
 	    !is_common(walk, &unit, dwarf_read_fixed(&unit.rest, unit.offset_size)))
 		return -EBADMSG;
 	r = make_room(&frames->commons, frames->common_count, &frames->common_room,
@@ -224,7 +224,7 @@ int frames_read(struct frames *ret, const struct object_part *part, enum frames_
 	int r = 0;
 
 	*ret = (struct frames){ 0 };
-	while (!r && take_unit(&walk, &bytes, &unit)) {
+	while (!r && read_unit(&walk, &bytes, &unit)) {
 		if (unit.rest.at == unit.rest.end && !part->has_size)
 			break;
 		if (unit.rest.at < unit.rest.end)

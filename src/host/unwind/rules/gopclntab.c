@@ -60,14 +60,6 @@ static const char *text_at(const struct go_part *part, uint64_t at)
 		       : NULL;
 }
 
-static const struct go_layout *find_layout(uint32_t magic)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
-		if (layouts[i].magic == magic)
-			return &layouts[i];
-	return NULL;
-}
-
 static uint64_t header_number(const struct gopclntab *table, unsigned number)
 {
 	return number_at(&table->all, HEADER_NUMBERS + number * sizeof(uint64_t), sizeof(uint64_t));
@@ -79,7 +71,9 @@ int gopclntab_open(struct gopclntab *ret, const unsigned char *bytes, uint64_t s
 	struct gopclntab table = { .all = { bytes, size }, .text_start = text_start };
 	unsigned first; /* of the five tables */
 
-	table.layout = find_layout(u32_at(&table.all, 0));
+	for (size_t i = 0; i < ARRAY_SIZE(layouts); i++)
+		if (layouts[i].magic == u32_at(&table.all, 0))
+			table.layout = &layouts[i];
 	if (!table.layout || size < HEADER_NUMBERS + table.layout->numbers * sizeof(uint64_t) ||
 	    bytes[7] != sizeof(uint64_t))
 		return -EBADMSG;
@@ -205,8 +199,9 @@ bool go_values_next(struct go_values *values)
 	return true;
 }
 
-int64_t go_value_at(const struct gopclntab *table, const struct go_function *function,
-		    uint32_t offset, uint64_t address)
+/* The value at an address; -1: none. */
+static int64_t go_value_at(const struct gopclntab *table, const struct go_function *function,
+			   uint32_t offset, uint64_t address)
 {
 	struct go_values values = go_values_of(table, function, offset);
 

@@ -92,9 +92,6 @@ struct go_values go_values_of(const struct gopclntab *table, const struct go_fun
 			      uint32_t offset);
 /* False at the end, after GO_VALUES_MAX of them, and where the table is invalid. */
 bool go_values_next(struct go_values *values);
-/* The value at an address; -1: none. */
-int64_t go_value_at(const struct gopclntab *table, const struct go_function *function,
-		    uint32_t offset, uint64_t address);
 
 struct go_line {
 	const char *file; /* NULL: not known */

@@ -64,13 +64,6 @@ static bool read_plt(struct dwarf_bytes bytes, struct unwind_row *ret)
 	return ret->cfa < 16;
 }
 
-static unsigned base_of(const struct rows *rows, unsigned number)
-{
-	if (number == rows->machine->sp)
-		return UNWIND_BASE_SP;
-	return number == rows->machine->fp ? UNWIND_BASE_FP : UNWIND_BASE_REGISTER + number;
-}
-
 static bool value_fits(int64_t value)
 {
 	return value >= INT32_MIN && value <= INT32_MAX;
@@ -81,14 +74,16 @@ static bool set_base(const struct rows *rows, uint64_t number, int64_t offset,
 {
 	if (number > 32 || !value_fits(offset))
 		return false;
-	ret->base = (__u8)base_of(rows, (unsigned)number);
+	ret->base = number == rows->machine->sp   ? UNWIND_BASE_SP
+		    : number == rows->machine->fp ? UNWIND_BASE_FP
+						  : (__u8)(UNWIND_BASE_REGISTER + number);
 	ret->offset = (__s32)offset;
 	return true;
 }
 
 /* base + offset, then optionally: dereference, add. */
-static bool read_place(const struct rows *rows, struct dwarf_bytes bytes,
-		       struct unwind_special *ret)
+static bool read_location(const struct rows *rows, struct dwarf_bytes bytes,
+			  struct unwind_special *ret)
 {
 	unsigned op = (unsigned)dwarf_read_fixed(&bytes, 1);
 	int64_t addition = 0;
@@ -133,28 +128,26 @@ static bool read_saved(const struct rows *rows, const struct rule *rule, __u8 *r
 		*ret_offset = (__s32)rule->offset;
 		return value_fits(rule->offset);
 	}
-	if (rule->kind != RULE_EXPRESSION || !read_place(rows, rule->expression, &place))
+	if (rule->kind != RULE_EXPRESSION || !read_location(rows, rule->expression, &place))
 		return false;
 	*ret_offset = place.offset;
 	return !place.is_dereferenced && !place.addition && place.base == UNWIND_BASE_FP;
-}
-
-static bool read_cfa(const struct rows *rows, const struct rule *cfa, struct unwind_special *ret)
-{
-	ret->is_dereferenced = cfa->kind == RULE_BY_WORD;
-	ret->addition = (__s32)cfa->addition;
-	if (cfa->kind == RULE_AT || cfa->kind == RULE_BY_WORD)
-		return value_fits(cfa->addition) && set_base(rows, cfa->base, cfa->offset, ret);
-	return cfa->kind == RULE_EXPRESSION && read_place(rows, cfa->expression, ret);
 }
 
 /* The rules in the form with the most room; false when that is not enough. */
 static bool read_rules(const struct rows *rows, const struct rules *rules,
 		       struct unwind_special *ret)
 {
-	*ret = (struct unwind_special){ 0 };
-	if (!read_cfa(rows, &rules->cfa, ret) ||
-	    !read_saved(rows, &rules->fp, &ret->fp_saved, &ret->fp_offset) ||
+	const struct rule *cfa = &rules->cfa;
+
+	*ret = (struct unwind_special){ .is_dereferenced = cfa->kind == RULE_BY_WORD,
+					.addition = (__s32)cfa->addition };
+	if (cfa->kind == RULE_EXPRESSION ? !read_location(rows, cfa->expression, ret)
+					 : (cfa->kind != RULE_AT && cfa->kind != RULE_BY_WORD) ||
+						   !value_fits(cfa->addition) ||
+						   !set_base(rows, cfa->base, cfa->offset, ret))
+		return false;
+	if (!read_saved(rows, &rules->fp, &ret->fp_saved, &ret->fp_offset) ||
 	    !read_saved(rows, &rules->ra, &ret->ra_saved, &ret->ra_offset) ||
 	    ret->fp_saved == UNWIND_SAVED_IN)
 		return false;

@@ -69,14 +69,6 @@ static struct go_part code_of(const struct go_code *code, const struct go_functi
 	return (struct go_part){ part.bytes, MIN(part.size, facts->end - facts->start) };
 }
 
-static bool find_function(const struct gopclntab *table, const char *name, struct go_function *ret)
-{
-	for (uint64_t i = 0; i < table->count; i++)
-		if (gopclntab_function(table, i, ret) && !strcmp(ret->name, name))
-			return true;
-	return false;
-}
-
 static bool find_section(const void *object, const char *name, struct go_part *ret,
 			 uint64_t *ret_at)
 {
@@ -101,10 +93,13 @@ bool go_code_open(struct go_code *ret, const struct object *object)
 	*ret = (struct go_code){ .object = object, .machine = machine->go };
 	if (!gopclntab_open_in(&ret->table, find_section, object, &at))
 		return false;
-	if (find_function(&ret->table, "runtime.systemstack", &function)) {
-		bytes = code_of(ret, &function);
-		ret->goroutine_at = ret->machine->find_goroutine(&bytes);
-	}
+	for (uint64_t i = 0; i < ret->table.count; i++)
+		if (gopclntab_function(&ret->table, i, &function) &&
+		    !strcmp(function.name, "runtime.systemstack")) {
+			bytes = code_of(ret, &function);
+			ret->goroutine_at = ret->machine->find_goroutine(&bytes);
+			break;
+		}
 	return true;
 }
 
@@ -372,23 +367,17 @@ static void read_prologue(struct function *self)
 	}
 }
 
-static bool is_trampoline(const struct function *self)
-{
-	uint64_t begin = 0;
-
-	if (self->bytes.size >= sizeof(begin))
-		memcpy(&begin, self->bytes.bytes, sizeof(begin));
-	return begin == self->code->machine->trampoline;
-}
-
 static int function_compile(struct function *self)
 {
 	const struct known_end *end = known_end_find(self->facts.name);
 	enum go_switch kind = switch_of(self->facts.name);
+	uint64_t begin = 0;
 	int r;
 
+	if (self->bytes.size >= sizeof(begin))
+		memcpy(&begin, self->bytes.bytes, sizeof(begin));
 	/* A handler returns to its first byte, and callers are looked up one byte before. */
-	if (is_trampoline(self))
+	if (begin == self->code->machine->trampoline)
 		return add_kind(self, MAX(self->facts.start - 1, self->first), UNWIND_SIGNAL);
 	read_prologue(self);
 	self->is_injected = is_injected(self->facts.name);

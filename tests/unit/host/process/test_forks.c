@@ -113,14 +113,14 @@ static void asks_again_for_a_number_that_cannot_be_seen_yet(void **state)
 		end_child(search.wanted);
 		search = (struct search){ .wanted = start_child() };
 		for (unsigned i = 0; i < 3; i++)
-			assert_int_equal(process_numbers_look(&numbers, is_never_there, &search),
+			assert_int_equal(process_numbers_poll(&numbers, is_never_there, &search),
 					 0);
 	}
 	assert_true(search.asked >= 2);
 	usleep(20000);
-	assert_int_equal(process_numbers_look(&numbers, is_never_there, &search), 0);
+	assert_int_equal(process_numbers_poll(&numbers, is_never_there, &search), 0);
 	search.asked = 0;
-	assert_int_equal(process_numbers_look(&numbers, is_never_there, &search), 0);
+	assert_int_equal(process_numbers_poll(&numbers, is_never_there, &search), 0);
 	assert_int_equal(search.asked, 0); /* given up */
 	process_numbers_close(&numbers);
 	end_child(search.wanted);
@@ -141,7 +141,7 @@ static void does_not_look_at_each_of_too_many(void **state)
 	(void)state;
 	assert_int_equal(process_numbers_open(&numbers), 0);
 	numbers.last = 100000000; /* as if they had begun anew, or been set back */
-	assert_int_equal(process_numbers_look(&numbers, count_number, &search), -EOVERFLOW);
+	assert_int_equal(process_numbers_poll(&numbers, count_number, &search), -EOVERFLOW);
 	assert_int_equal(search.asked, 0);
 	process_numbers_close(&numbers);
 }

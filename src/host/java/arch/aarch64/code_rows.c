@@ -48,8 +48,8 @@ static bool is_new(const struct follow *follow, uint32_t number)
 }
 
 /* Follows from instructions in [begin, end) not reached yet, with this frame. */
-static void go_from_new(struct follow *follow, uint32_t begin, uint32_t end,
-			const struct frame_state *state)
+static void follow_from_new(struct follow *follow, uint32_t begin, uint32_t end,
+			    const struct frame_state *state)
 {
 	for (uint32_t i = begin; i < end; i++)
 		if (is_new(follow, i)) {
@@ -87,7 +87,7 @@ static bool follow_prologue(struct scan *scan, uint32_t complete)
 	uint32_t all = follow->count;
 
 	follow->count = complete + 1;
-	go_from_new(follow, 0, complete, &begin);
+	follow_from_new(follow, 0, complete, &begin);
 	follow->count = all;
 	if (is_new(follow, complete) || !makes_frame(last, scan->code->frame_size))
 		return false;
@@ -112,7 +112,7 @@ static int scan_method(struct scan *scan)
 	whole.fp = follow->states[complete].fp;
 	whole.fp_at = follow->states[complete].fp_at;
 	follow->visits[complete] = VISIT_NEVER;
-	go_from_new(follow, complete, follow->count, &whole);
+	follow_from_new(follow, complete, follow->count, &whole);
 	return add_from(scan, 0);
 }
 
@@ -121,7 +121,7 @@ static int scan_adapter(struct scan *scan)
 {
 	const struct frame_state begin = frame_state_begin();
 
-	go_from_new(&scan->follow, 0, scan->follow.count, &begin);
+	follow_from_new(&scan->follow, 0, scan->follow.count, &begin);
 	return add_from(scan, 0);
 }
 

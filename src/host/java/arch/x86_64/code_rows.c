@@ -61,7 +61,7 @@ static struct frame_state code_rows_meet(const struct frame_state *a, const stru
 	return frame_agrees(a, b) ? frame_common(a, b) : frame_lost();
 }
 
-static void send_ahead(struct scan *scan, size_t at, const struct instruction *it)
+static void pass_to_target(struct scan *scan, size_t at, const struct instruction *it)
 {
 	int64_t target = it->target == TARGET_UNKNOWN ? -1 : (int64_t)at + it->target;
 	struct frame_state frame = scan->frame;
@@ -96,13 +96,13 @@ static void code_rows_arrive(struct scan *scan, size_t at)
 		scan->frame = code_rows_meet(&scan->frame, &scan->states[known - 1]);
 }
 
-static bool stays_inside(const struct scan *scan, size_t at, const struct instruction *it)
+static bool jumps_inside(const struct scan *scan, size_t at, const struct instruction *it)
 {
 	return it->target != TARGET_UNKNOWN && (int64_t)at + it->target >= 0 &&
 	       (int64_t)at + it->target < (int64_t)scan->code->size;
 }
 
-static void go_on(struct scan *scan, size_t at, const struct instruction *it)
+static void apply_instruction(struct scan *scan, size_t at, const struct instruction *it)
 {
 	bool is_jump = it->kind == INSTRUCTION_JUMP;
 
@@ -110,11 +110,11 @@ static void go_on(struct scan *scan, size_t at, const struct instruction *it)
 	if (is_jump && !scan->jumped_at)
 		scan->jumped_at = at + it->size;
 	if (is_jump || it->kind == INSTRUCTION_BRANCH)
-		send_ahead(scan, at, it);
+		pass_to_target(scan, at, it);
 	if (it->kind == INSTRUCTION_STORE && it->to == REGISTER_RBP && it->value == WORD)
 		scan->is_blind = false;
 	frame_step(&scan->frame, it, scan->habits);
-	if (scan->is_over && !(is_jump && scan->keeps_frame && stays_inside(scan, at, it)))
+	if (scan->is_over && !(is_jump && scan->keeps_frame && jumps_inside(scan, at, it)))
 		scan->frame = scan->usual;
 }
 
@@ -139,7 +139,7 @@ static size_t step_over(struct scan *scan, size_t at)
 	struct instruction it;
 
 	if (!instruction_read(&it, scan->code->bytes + at, scan->code->size - at)) {
-		go_on(scan, at, &it);
+		apply_instruction(scan, at, &it);
 		return may_have_data(scan) ? next_of(scan, at, it.size) : it.size;
 	}
 	scan->frame = scan->usual;

@@ -198,7 +198,7 @@ static bool pops_callers_frame(const struct follow *follow, uint32_t number,
 	       (is_at_begin || is_at_frame);
 }
 
-static void go_on(struct follow *follow, uint32_t number)
+static void follow_instruction(struct follow *follow, uint32_t number)
 {
 	struct frame_state state = follow->states[number];
 	uint32_t word = follow_word(follow, number);
@@ -226,7 +226,7 @@ static void go_on(struct follow *follow, uint32_t number)
 void follow_run(struct follow *follow)
 {
 	while (follow->waiting_count)
-		go_on(follow, follow->waiting[--follow->waiting_count]);
+		follow_instruction(follow, follow->waiting[--follow->waiting_count]);
 }
 
 /* Code may save x29 and x30 in its middle, as _dl_tlsdesc_dynamic does where it has to call: then a

@@ -24,7 +24,7 @@ static bool helper_jump(struct helper *self, uint64_t target)
 	return true;
 }
 
-static bool helper_go_on(struct helper *self, enum flow flow, uint64_t target)
+static bool helper_step_over(struct helper *self, enum flow flow, uint64_t target)
 {
 	if (flow == FLOW_JUMP)
 		return helper_jump(self, target);
@@ -54,7 +54,7 @@ bool function_keeps(const struct follow *follow, uint64_t number, unsigned kept)
 			return true;
 		if (flow == FLOW_END && !instruction_returns(word))
 			return false;
-		if (!helper_go_on(&self, flow, target))
+		if (!helper_step_over(&self, flow, target))
 			return false;
 	}
 	return false;

@@ -65,7 +65,7 @@ static const char two_bytes[] = "mmmmx.....x.xm.x"  /* 0: system */
 				"mmmmmmmmmmmmmmmm"  /* e: vectors */
 				"mmmmmmmmmmmmmmmm"; /* f: vectors */
 
-static unsigned byte_take(struct decoding *it)
+static unsigned read_byte(struct decoding *it)
 {
 	if (it->at >= it->room || it->at >= SIZE_MAX_BYTES) {
 		it->is_broken = true;
@@ -74,12 +74,12 @@ static unsigned byte_take(struct decoding *it)
 	return it->bytes[it->at++];
 }
 
-static int64_t take_signed(struct decoding *it, unsigned size)
+static int64_t read_signed(struct decoding *it, unsigned size)
 {
 	uint64_t value = 0;
 
 	for (unsigned i = 0; i < size; i++)
-		value |= (uint64_t)byte_take(it) << 8 * i;
+		value |= (uint64_t)read_byte(it) << 8 * i;
 	return size ? (int64_t)(value << (64 - 8 * size)) >> (64 - 8 * size) : 0;
 }
 
@@ -100,9 +100,9 @@ static enum map map_of(unsigned number)
 }
 
 /* Reads the opcode behind C5, C4, 62 or 8F. */
-static void take_vex(struct decoding *it, unsigned first)
+static void read_vex(struct decoding *it, unsigned first)
 {
-	unsigned byte = byte_take(it);
+	unsigned byte = read_byte(it);
 
 	it->has_vex = true;
 	it->reg_high = ~byte >> 4 & 8;
@@ -112,22 +112,22 @@ static void take_vex(struct decoding *it, unsigned first)
 		it->index_high = ~byte >> 3 & 8;
 		it->rm_high = ~byte >> 2 & 8;
 		it->map = map_of(first == 0x62 ? byte & 7 : byte & 31);
-		byte = byte_take(it);
+		byte = read_byte(it);
 		it->is_wide = byte >> 7;
 	}
 	it->extra = ~byte >> 3 & 15;
 	it->is_scalar = byte & 2;
 	it->is_repeated = (byte & 3) == 2;
 	if (first == 0x62)
-		byte_take(it);
-	it->opcode = byte_take(it);
+		read_byte(it);
+	it->opcode = read_byte(it);
 }
 
-static void take_opcode(struct decoding *it)
+static void read_opcode(struct decoding *it)
 {
-	unsigned byte = byte_take(it);
+	unsigned byte = read_byte(it);
 
-	for (; is_prefix(byte) && !it->is_broken; byte = byte_take(it)) {
+	for (; is_prefix(byte) && !it->is_broken; byte = read_byte(it)) {
 		it->is_short |= byte == 0x66;
 		it->is_address_short |= byte == 0x67;
 		it->is_scalar |= (byte & 0xfe) == 0xf2;
@@ -135,7 +135,7 @@ static void take_opcode(struct decoding *it)
 	}
 	if (byte == 0xc4 || byte == 0xc5 || byte == 0x62 ||
 	    (byte == 0x8f && it->at < it->room && (it->bytes[it->at] & 31) >= 8)) {
-		take_vex(it, byte);
+		read_vex(it, byte);
 		return;
 	}
 	if ((byte & 0xf0) == 0x40) {
@@ -143,14 +143,14 @@ static void take_opcode(struct decoding *it)
 		it->reg_high = byte << 1 & 8;
 		it->index_high = byte << 2 & 8;
 		it->rm_high = byte << 3 & 8;
-		byte = byte_take(it);
+		byte = read_byte(it);
 	}
 	it->map = MAP_ONE;
 	if (byte == 0x0f) {
-		byte = byte_take(it);
+		byte = read_byte(it);
 		it->map = byte == 0x38 ? MAP_0F38 : byte == 0x3a ? MAP_0F3A : MAP_0F;
 		if (it->map != MAP_0F)
-			byte = byte_take(it);
+			byte = read_byte(it);
 	}
 	it->opcode = byte;
 }
@@ -199,34 +199,34 @@ static unsigned shape_of(const struct decoding *it)
 	return it->has_vex || shape & OF_VECTORS ? shape & ~shape_spared(it, shape) : shape;
 }
 
-static void take_place(struct decoding *it)
+static void read_operand(struct decoding *it)
 {
-	unsigned byte = byte_take(it), sib;
+	unsigned byte = read_byte(it), sib;
 
 	it->mod = byte >> 6;
 	it->reg = (byte >> 3 & 7) | it->reg_high;
 	it->rm = byte & 7;
 	it->base = it->rm | it->rm_high;
 	if (it->mod != 3 && it->rm == 4) {
-		sib = byte_take(it);
+		sib = read_byte(it);
 		it->base = (sib & 7) | it->rm_high;
 		if (((sib >> 3 & 7) | it->index_high) != 4)
 			it->base = REGISTER_NONE;
 		if (it->mod == 0 && (sib & 7) == 5) {
 			it->base = REGISTER_NONE;
-			it->displacement = take_signed(it, 4);
+			it->displacement = read_signed(it, 4);
 		}
 	}
 	if (it->mod == 0 && it->rm == 5) {
 		it->base = REGISTER_NONE;
-		it->displacement = take_signed(it, 4);
+		it->displacement = read_signed(it, 4);
 	}
 	if (it->mod == 1 || it->mod == 2)
-		it->displacement = take_signed(it, it->mod == 1 ? 1 : 4);
+		it->displacement = read_signed(it, it->mod == 1 ? 1 : 4);
 	it->rm |= it->rm_high;
 }
 
-static void take_immediate(struct decoding *it, unsigned shape)
+static void read_immediate(struct decoding *it, unsigned shape)
 {
 	/* The distance of a jump has four bytes in any case. */
 	bool is_far = it->map == MAP_0F || (it->opcode & 0xfe) == 0xe8;
@@ -235,27 +235,27 @@ static void take_immediate(struct decoding *it, unsigned shape)
 	if (it->map == MAP_ONE && (it->opcode & 0xfe) == 0xf6 && reg < 2)
 		shape |= it->opcode & 1 ? IMMZ : IMM8;
 	if (it->map == MAP_ONE && it->opcode >= 0xa0 && it->opcode <= 0xa3)
-		it->immediate = take_signed(it, it->is_address_short ? 4 : 8);
+		it->immediate = read_signed(it, it->is_address_short ? 4 : 8);
 	else if (it->map == MAP_ONE && it->opcode >= 0xb8 && it->opcode <= 0xbf && it->is_wide)
-		it->immediate = take_signed(it, 8);
+		it->immediate = read_signed(it, 8);
 	else if (shape & IMMZ)
-		it->immediate = take_signed(it, wide);
+		it->immediate = read_signed(it, wide);
 	if (shape & IMM16)
-		it->immediate = take_signed(it, 2);
+		it->immediate = read_signed(it, 2);
 	if (shape & IMM8)
-		it->immediate = take_signed(it, 1);
+		it->immediate = read_signed(it, 1);
 }
 
 unsigned decoding_read(struct decoding *it)
 {
 	unsigned shape;
 
-	take_opcode(it);
+	read_opcode(it);
 	shape = shape_of(it);
 	if (it->is_broken || shape & BAD)
 		return BAD;
 	if (shape & MODRM)
-		take_place(it);
-	take_immediate(it, shape);
+		read_operand(it);
+	read_immediate(it, shape);
 	return it->is_broken ? BAD : shape;
 }

@@ -154,7 +154,7 @@ static bool read_move(const struct decoding *it, struct instruction *ret)
 }
 
 /* cmp, test, mul, div change none of the registers followed here. */
-static bool only_looks(const struct decoding *it)
+static bool only_compares(const struct decoding *it)
 {
 	unsigned reg = it->reg & 7;
 
@@ -177,7 +177,7 @@ static void read_other(const struct decoding *it, unsigned shape, struct instruc
 	if (it->map == MAP_ONE && it->opcode == 0x8d && it->is_wide && it->mod == 0 &&
 	    (it->rm & 7) == 5)
 		ret->target = (int64_t)it->at + it->displacement;
-	if (shape & WRITES_RM && it->mod == 3 && !only_looks(it) &&
+	if (shape & WRITES_RM && it->mod == 3 && !only_compares(it) &&
 	    (ret->kind != INSTRUCTION_SET || it->rm == REGISTER_RSP))
 		instruction_fill(ret, INSTRUCTION_SET, it->rm, REGISTER_NONE, 0);
 }

@@ -232,14 +232,14 @@ static bool is_tail_call(const struct trial *trial, uint32_t at, const struct in
 	return target == trial->size || is_begin(trial, target);
 }
 
-static void state_leave(struct trial *trial, uint32_t at, const struct code_state *state)
+static void mark_exit(struct trial *trial, uint32_t at, const struct code_state *state)
 {
 	if (code_state_is_balanced(state))
 		trial->marks[at] |= MARK_LEAVES;
 }
 
-static void go_to_target(struct trial *trial, uint32_t at, const struct instruction *it,
-			 uint32_t number)
+static void follow_target(struct trial *trial, uint32_t at, const struct instruction *it,
+			  uint32_t number)
 {
 	uint32_t target = target_of(trial, at, it), from = behind_begin(trial);
 
@@ -250,7 +250,7 @@ static void go_to_target(struct trial *trial, uint32_t at, const struct instruct
 		return;
 	}
 	if (is_tail_call(trial, at, it))
-		state_leave(trial, at, &trial->states[number - 1]);
+		mark_exit(trial, at, &trial->states[number - 1]);
 	else if (target < trial->size)
 		state_arrive(trial, target, number);
 }
@@ -267,8 +267,8 @@ static bool is_end_of_function(const struct trial *trial, uint32_t next)
 	return (trial->piece->address + next) % FUNCTION_ALIGN == 0;
 }
 
-static void go_to_next(struct trial *trial, uint32_t at, const struct instruction *it,
-		       uint32_t number)
+static void follow_next(struct trial *trial, uint32_t at, const struct instruction *it,
+			uint32_t number)
 {
 	uint32_t next = at + it->size;
 
@@ -276,7 +276,7 @@ static void go_to_next(struct trial *trial, uint32_t at, const struct instructio
 	    (it->kind == INSTRUCTION_CALL && is_end_of_function(trial, next)))
 		return;
 	if (has_name(trial, next))
-		state_leave(trial, at, &trial->states[number - 1]);
+		mark_exit(trial, at, &trial->states[number - 1]);
 	else
 		state_arrive(trial, next, number);
 }
@@ -310,7 +310,7 @@ static bool may_call(const struct trial *trial, uint32_t at, const struct instru
 	       (next % FUNCTION_ALIGN && !is_end_of_function(trial, at + it->size));
 }
 
-static void go_on(struct trial *trial, uint32_t at)
+static void follow_instruction(struct trial *trial, uint32_t at)
 {
 	struct instruction it;
 	uint32_t number;
@@ -323,7 +323,7 @@ static void go_on(struct trial *trial, uint32_t at)
 	trial->steps_left--;
 	trial->is_failed |= it.kind == INSTRUCTION_CALL && !may_call(trial, at, &it);
 	if (it.kind == INSTRUCTION_RETURN) {
-		state_leave(trial, at, state_at(trial, at));
+		mark_exit(trial, at, state_at(trial, at));
 		trial->is_failed |= !(trial->marks[at] & MARK_LEAVES);
 		trial->has_returned = true;
 		return;
@@ -336,9 +336,9 @@ static void go_on(struct trial *trial, uint32_t at)
 	    (!trial->by_table || code_state_is_balanced(&trial->states[trial->by_table - 1])))
 		trial->by_table = number;
 	if (number && (it.kind == INSTRUCTION_JUMP || it.kind == INSTRUCTION_BRANCH))
-		go_to_target(trial, at, &it, number);
+		follow_target(trial, at, &it, number);
 	if (number && !trial_is_over(trial, at, &it))
-		go_to_next(trial, at, &it, number);
+		follow_next(trial, at, &it, number);
 }
 
 /* Whether a way that goes on there leaves; who goes to another function has left, or not. */
@@ -422,7 +422,7 @@ static void trial_believe(struct trial *trial)
 static void follow_all(struct trial *trial)
 {
 	while (trial->waiting_count && !trial->is_failed)
-		go_on(trial, trial->waiting[--trial->waiting_count]);
+		follow_instruction(trial, trial->waiting[--trial->waiting_count]);
 }
 
 /* The next block of the function, from `at` on, to which no way has led; the piece's size: none. */

@@ -113,6 +113,9 @@ int model_open(const char *path, struct model **ret, struct err *err) MUST_CHECK
 int model_open_up_to(const char *path, uint64_t records_max, struct model **ret,
 		     struct err *err) MUST_CHECK;
 int model_open_fd(int fd, const char *name, struct model **ret, struct err *err) MUST_CHECK;
+/* Reads what was added to the file since.  Lists may move.  0, -ENOMEM, why the file cannot be
+ * read, or -EPROTO: it has stacks as addresses, whose numbers end the file's. */
+int model_follow(struct model *model) MUST_CHECK;
 void model_free(struct model *model);
 /* The recording itself, byte by byte, as far as it was read. */
 int model_copy_file(const struct model *model, int to) MUST_CHECK;

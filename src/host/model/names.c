@@ -71,6 +71,8 @@ int names_add(struct names *names, const struct record_name *record)
 			return 0;
 		named->text[0] = '\0'; /* sent again */
 	}
+	free(named->title);
+	named->title = NULL;
 	names->count += !named->text;
 	named->id = record->id;
 	named->space = record->space;
@@ -85,7 +87,7 @@ int names_finish(struct names *names)
 	for (size_t i = 0; i < names->room; i++) {
 		struct name_entry *named = &names->items[i];
 
-		if (!named->text || named->space != NAME_KERNEL ||
+		if (!named->text || named->title || named->space != NAME_KERNEL ||
 		    !demangle(named->text, title, sizeof(title)))
 			continue;
 		named->title = strdup(title);

@@ -63,21 +63,30 @@ static int check_head(const struct recording_reader *reader, const char *name, s
 	return 0;
 }
 
-static int reader_init(struct recording_reader *self, const char *name, struct err *err)
+int reader_follow(struct recording_reader *self)
 {
 	struct stat stat;
+
+	if (fstat(self->fd, &stat) < 0)
+		return -errno;
+	self->size = (uint64_t)stat.st_size;
+	self->unpacked_max =
+		READER_UNPACKED_LEAST +
+		MIN(self->size, UINT64_MAX / 2 / READER_UNPACKED_RATIO) * READER_UNPACKED_RATIO;
+	return 0;
+}
+
+static int reader_init(struct recording_reader *self, const char *name, struct err *err)
+{
+	int r;
 
 	self->at = sizeof(struct recording_head);
 	self->decompressor = ZSTD_createDCtx();
 	if (!self->decompressor)
 		return err_set(err, -ENOMEM, "read '%s': no memory", name);
-	if (fstat(self->fd, &stat) < 0)
-		return err_set(err, -errno, "read '%s': %s", name, strerror(errno));
-	self->size = (uint64_t)stat.st_size;
-	self->unpacked_max =
-		READER_UNPACKED_LEAST +
-		MIN(self->size, UINT64_MAX / 2 / READER_UNPACKED_RATIO) * READER_UNPACKED_RATIO;
-	return check_head(self, name, err);
+	r = reader_follow(self);
+	return r ? err_set(err, r, "read '%s': %s", name, strerror(-r))
+		 : check_head(self, name, err);
 }
 
 int reader_open_fd(int fd, const char *name, struct recording_reader **ret, struct err *err)

@@ -29,6 +29,8 @@ int reader_open(const char *path, struct recording_reader **ret, struct err *err
 int reader_open_fd(int fd, const char *name, struct recording_reader **ret,
 		   struct err *err) MUST_CHECK;
 void reader_close(struct recording_reader *reader);
+/* The file may have grown: reader_next() continues where it stopped.  0 or -errno. */
+int reader_follow(struct recording_reader *reader) MUST_CHECK;
 
 /* Bytes of the file. */
 uint64_t reader_size(const struct recording_reader *reader);

@@ -12,11 +12,11 @@
 /* The stack of work whose launch was not recorded, and its thread. */
 #define NOT_SEEN "[launch not seen]"
 
-/* A model with the threads of the calls, one that stands for none, and samples of its own. */
+/* A model with copies of the calls' threads, one that stands for none, and samples of its own: the
+ * calls' model may be followed meanwhile. */
 struct model_around {
 	struct model model;
-	struct model_thread not_seen;
-	char name[sizeof(NOT_SEEN)];
+	struct model_thread *copies;
 };
 
 /* The cache for a name of spans, which mostly is one function, and launched by one other. */
@@ -318,37 +318,60 @@ static int call_add(const struct call *call, void *context)
 	return r ? r : sample_add(self, &sample);
 }
 
+static void model_around_free(struct model *model)
+{
+	struct model_around *self = (struct model_around *)model; /* its first member */
+
+	if (!self)
+		return;
+	for (uint32_t i = 0; self->copies && i < model->thread_count; i++)
+		free(self->copies[i].name);
+	free(self->copies);
+	free(model->threads);
+	free(model->processes);
+	samples_free(model->samples);
+	free(self);
+}
+
+static int threads_copy(struct model_around *self, const struct model *calls)
+{
+	struct model *model = &self->model;
+
+	self->copies = calloc(calls->thread_count + 1u, sizeof(*self->copies));
+	model->threads = calloc(calls->thread_count + 1u, sizeof(struct model_thread *));
+	model->processes = calloc(calls->process_count + 1u, sizeof(struct model_process *));
+	if (!self->copies || !model->threads || !model->processes)
+		return -ENOMEM;
+	for (; model->process_count < calls->process_count; model->process_count++)
+		model->processes[model->process_count] = calls->processes[model->process_count];
+	for (; model->thread_count <= calls->thread_count; model->thread_count++) {
+		bool is_seen = model->thread_count < calls->thread_count;
+		struct model_thread *copy = &self->copies[model->thread_count];
+
+		if (is_seen)
+			*copy = *calls->threads[model->thread_count];
+		else
+			*copy = (struct model_thread){ .number = calls->thread_count,
+						       .process = model->processes[0] };
+		model->threads[model->thread_count] = copy;
+		copy->name = strdup(is_seen ? copy->name : NOT_SEEN);
+		if (!copy->name)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 static struct model *model_around(const struct model *calls)
 {
 	struct model_around *self = calloc(1, sizeof(*self));
-	struct model *model;
 
 	if (!self)
 		return NULL;
-	model = &self->model;
-	memcpy(self->name, NOT_SEEN, sizeof(NOT_SEEN));
-	self->not_seen.name = self->name;
-	self->not_seen.number = calls->thread_count;
-	self->not_seen.process = calls->process_count ? calls->processes[0] : NULL;
-	model->samples = samples_new();
-	model->processes = calls->processes;
-	model->process_count = calls->process_count;
-	model->threads = calloc(calls->thread_count + 1u, sizeof(struct model_thread *));
-	for (uint32_t i = 0; model->threads && i < calls->thread_count; i++)
-		model->threads[i] = calls->threads[i];
-	if (model->threads)
-		model->threads[calls->thread_count] = &self->not_seen;
-	model->thread_count = calls->thread_count + 1;
-	return model;
-}
-
-static void model_around_free(struct model *model)
-{
-	if (!model)
-		return;
-	samples_free(model->samples);
-	free(model->threads);
-	free(model); /* the first member of the allocation */
+	self->model.samples = samples_new();
+	if (self->model.samples && !threads_copy(self, calls))
+		return &self->model;
+	model_around_free(&self->model);
+	return NULL;
 }
 
 static void making_done(struct making *self)
@@ -367,9 +390,9 @@ static int samples_fill(struct store *ret, const struct calls_read *calls, enum 
 	struct making self = { .weight = weight, .store = ret, .calls = calls };
 	int r;
 
-	ret->model = model;
-	if (!model || !model->samples || !model->threads)
+	if (!model)
 		return -ENOMEM;
+	ret->model = model;
 	self.samples = model->samples;
 	self.boot_ns = calls->model->first.boot_ns - calls->model->first.monotonic_ns;
 	ret->is_points = weight == CALLS_ALLOC;

@@ -1,5 +1,5 @@
 /*
- * Reads the recordings of live sessions so far.
+ * Follows the recordings of live sessions.
  */
 #include "host/live/calls/calls.h"
 
@@ -16,76 +16,106 @@
 #define REST_NS     UINT64_C(1000000000)
 #define REST_FACTOR 10u
 
-static void state_free(struct calls_state *state, bool is_borrowed)
+uint64_t calls_origin_ns(const struct calls *self, const struct model *model)
 {
-	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
-		call_samples_done(&state->samples[i]);
-	spans_done(&state->spans);
-	if (!is_borrowed)
-		model_free(state->model);
-	*state = (struct calls_state){ 0 };
+	return model ? self->origin_ns + (model->first.boot_ns - model->first.monotonic_ns) : 0;
 }
 
-static uint64_t boot_origin_ns(const struct calls *self, const struct model *model)
+static uint32_t domains_of(const struct model *model)
 {
-	return self->origin_ns + (model->first.boot_ns - model->first.monotonic_ns);
-}
+	uint32_t domains = 0;
 
-uint64_t calls_origin_ns(const struct calls *self)
-{
-	return self->shown.model ? boot_origin_ns(self, self->shown.model) : 0;
+	for (uint32_t i = 0; i < model->process_count; i++)
+		for (uint32_t j = 0; j < model->processes[i]->function_count; j++)
+			domains |= 1u << model->processes[i]->functions[j].domain;
+	return domains;
 }
 
 void calls_borrow(struct calls *self, struct model *model, uint64_t origin_ns)
 {
-	*self = (struct calls){ .shown.model = model, .is_borrowed = true, .origin_ns = origin_ns };
+	*self = (struct calls){ .model = model,
+				.is_borrowed = true,
+				.origin_ns = origin_ns,
+				.domains = domains_of(model) };
 }
 
 int calls_load(struct calls *self)
 {
 	return self->is_borrowed
-		       ? spans_load(&self->shown.spans, self->shown.model, calls_origin_ns(self))
+		       ? spans_load(&self->spans, self->model, calls_origin_ns(self, self->model))
 		       : 0;
+}
+
+struct model *calls_hold(struct calls *self)
+{
+	if (!self->is_borrowed && !self->bytes)
+		return NULL;
+	pthread_mutex_lock(&self->lock);
+	return self->model;
+}
+
+void calls_release(struct calls *self)
+{
+	pthread_mutex_unlock(&self->lock);
+}
+
+/* With the lock. */
+static int recording_follow(struct calls *self, struct err *err)
+{
+	int r;
+
+	if (!self->model)
+		return model_open_fd(self->file, "recording", &self->model, err);
+	r = model_follow(self->model);
+	return r ? err_set(err, r, "read the recording: %s", strerror(-r)) : 0;
 }
 
 static void *calls_read(void *argument)
 {
 	struct calls *self = argument;
-	struct calls_state *next = &self->next;
+	struct calls_read_state *next = &self->next;
 
-	if (model_open_fd(self->file, "recording", &next->model, &self->read_err)) {
-		next->model = NULL;
-	} else if (spans_load(&next->spans, next->model, boot_origin_ns(self, next->model))) {
-		err_set(&self->read_err, -ENOMEM, "calls: no memory");
-		state_free(next, /* is_borrowed */ false);
+	pthread_mutex_lock(&self->lock);
+	if (!recording_follow(self, &next->err)) {
+		next->domains = domains_of(self->model);
+		if (spans_load(&next->spans, self->model, calls_origin_ns(self, self->model)))
+			err_set(&next->err, -ENOMEM, "calls: no memory");
 	}
-	self->took_ns = now_ns() - self->began_ns;
+	pthread_mutex_unlock(&self->lock);
+	next->took_ns = now_ns() - next->began_ns;
 	self->is_read = true;
 	return NULL;
 }
 
-/* After a failed reading the shown calls stay. */
-static void calls_take(struct calls *self)
+static void calls_show(struct calls *self, const struct calls_read_state *read)
 {
-	pthread_join(self->reading, NULL);
-	self->is_reading = false;
-	self->err = self->read_err;
-	self->rests_until_ns = self->began_ns + REST_NS + self->took_ns * REST_FACTOR;
-	if (!self->next.model)
-		return;
-	state_free(&self->shown, /* is_borrowed */ false);
-	self->shown = self->next;
-	self->next = (struct calls_state){ 0 };
+	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
+		call_samples_done(&self->samples[i]);
+	spans_done(&self->spans);
+	self->spans = read->spans;
+	self->bytes = read->bytes;
+	self->domains = read->domains;
 }
 
-static void calls_begin(struct calls *self, const struct source *source, uint64_t bytes)
+/* After a failed reading the shown calls stay. */
+static void follow_end(struct calls *self)
 {
-	self->began_ns = now_ns();
-	self->next.bytes = bytes;
+	struct calls_read_state *read = &self->next;
+
+	pthread_join(self->reading, NULL);
+	self->is_reading = false;
+	self->err = read->err;
+	self->rests_until_ns = read->began_ns + REST_NS + read->took_ns * REST_FACTOR;
+	if (!read->err.code)
+		calls_show(self, read);
+}
+
+static void follow_start(struct calls *self, const struct source *source, uint64_t bytes)
+{
+	self->next = (struct calls_read_state){ .bytes = bytes, .began_ns = now_ns() };
 	self->is_read = false;
-	self->read_err = (struct err){ 0 };
-	self->file = source_file(source);
-	if (self->file < 0) {
+	self->file = self->model ? -1 : source_file(source);
+	if (!self->model && self->file < 0) {
 		err_set(&self->err, self->file, "calls: %s", strerror(-self->file));
 		return;
 	}
@@ -93,34 +123,44 @@ static void calls_begin(struct calls *self, const struct source *source, uint64_
 	if (self->is_reading)
 		return;
 	err_set(&self->err, -EAGAIN, "calls: no thread to read them");
-	close(self->file);
+	if (self->file >= 0)
+		close(self->file);
 }
 
 void calls_follow(struct calls *self, const struct source *source, uint64_t bytes)
 {
 	if (self->is_reading && self->is_read)
-		calls_take(self);
-	if (!self->is_reading && bytes > self->shown.bytes && now_ns() >= self->rests_until_ns)
-		calls_begin(self, source, bytes);
+		follow_end(self);
+	if (!self->is_reading && bytes > self->bytes && now_ns() >= self->rests_until_ns)
+		follow_start(self, source, bytes);
 }
 
 struct store *calls_samples(struct calls *self, enum call_weight weight)
 {
-	struct store *samples = &self->shown.samples[weight];
-	const struct calls_read read = { self->shown.model, &self->shown.spans, &self->names,
-					 self->origin_ns };
+	struct store *samples = &self->samples[weight];
+	struct calls_read read = { .spans = &self->spans,
+				   .names = &self->names,
+				   .origin_ns = self->origin_ns };
+	int r;
 
-	if (samples->model || !self->shown.model)
+	if (samples->model || !(read.model = calls_hold(self)))
 		return samples;
-	return call_samples_make(samples, &read, weight) ? NULL : samples;
+	r = call_samples_make(samples, &read, weight);
+	calls_release(self);
+	return r ? NULL : samples;
 }
 
 void calls_done(struct calls *self)
 {
-	if (self->is_reading)
+	if (self->is_reading) {
 		pthread_join(self->reading, NULL);
-	state_free(&self->shown, self->is_borrowed);
-	state_free(&self->next, /* is_borrowed */ false);
+		spans_done(&self->next.spans);
+	}
+	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
+		call_samples_done(&self->samples[i]);
+	spans_done(&self->spans);
+	if (!self->is_borrowed)
+		model_free(self->model);
 	call_names_done(&self->names);
 	*self = (struct calls){ 0 };
 }

@@ -1,6 +1,6 @@
 /*
  * The calls of a session, as a model and as spans.  A recording's are complete at once; the file of
- * a live session is read again while it grows, on a thread of its own, and never for more than a
+ * a live session is followed while it grows, on a thread of its own, and never for more than a
  * small part of the time.
  */
 #pragma once
@@ -11,26 +11,31 @@
 
 struct source;
 
-/* As far as the file was read. */
-struct calls_state {
-	struct model *model; /* NULL: not at all */
-	struct spans spans;
-	struct store samples[CALL_WEIGHTS]; /* those with a model are made */
-	uint64_t bytes;
-};
-
 /* Zero is none. */
 struct calls {
-	struct calls_state shown, next;
+	struct spans spans;
+	struct store samples[CALL_WEIGHTS]; /* those with a model are made */
+	uint64_t bytes;                     /* of the file, when they were read */
+	uint64_t origin_ns;                 /* CLOCK_MONOTONIC of the session's time 0 */
+	uint32_t domains;                   /* bits of those that the model has functions of */
 	struct call_names names;
-	bool is_borrowed; /* the model is another's */
+	struct err err; /* of the last complete reading */
+	/* Guards the model while it is followed. */
+	pthread_mutex_t lock;
+	struct model *model; /* NULL: nothing was read */
+	bool is_borrowed;    /* it is another's, and complete */
+	/* The thread that reads, and what it has read. */
 	pthread_t reading;
 	bool is_reading;
 	_Atomic bool is_read;
 	int file;
-	uint64_t origin_ns; /* CLOCK_MONOTONIC of the session's time 0 */
-	uint64_t began_ns, took_ns, rests_until_ns;
-	struct err err, read_err; /* of the last complete reading; of the present one */
+	struct calls_read_state {
+		struct spans spans;
+		uint64_t bytes, began_ns, took_ns;
+		uint32_t domains;
+		struct err err;
+	} next;
+	uint64_t rests_until_ns;
 };
 
 /* Those of a recording, whose model stays the caller's. */
@@ -41,12 +46,17 @@ int calls_load(struct calls *calls) MUST_CHECK;
 /* Shows a completed reading of a live session, and begins another if its file has grown. */
 void calls_follow(struct calls *calls, const struct source *source, uint64_t bytes);
 
+/* The model, which nothing changes until calls_release(); NULL: nothing was read, and nothing is to
+ * be released. */
+struct model *calls_hold(struct calls *calls);
+void calls_release(struct calls *calls);
+
 /* The calls that are shown as samples, made on first use; NULL: no memory.  Without calls it has no
  * model.  Invalid after calls_follow(). */
 struct store *calls_samples(struct calls *calls, enum call_weight weight) MUST_CHECK;
 
-/* CLOCK_BOOTTIME of the session's time 0, as those calls have it. */
-uint64_t calls_origin_ns(const struct calls *calls);
+/* CLOCK_BOOTTIME of the session's time 0, as calls of the model have it; 0 without one. */
+uint64_t calls_origin_ns(const struct calls *calls, const struct model *model);
 
 /* Waits for the thread; frees everything. */
 void calls_done(struct calls *calls);

@@ -107,6 +107,23 @@ static void set_limits(struct model *model, uint64_t records_max)
 					     MODEL_RECORDS_PER_BYTE;
 }
 
+int model_follow(struct model *model)
+{
+	struct reader_damage damage = reader_damage(model->reader);
+	int r = model->samples->raw ? -EPROTO : reader_follow(model->reader);
+
+	if (r)
+		return r;
+	set_limits(model, /* records_max */ 0);
+	/* add_up() adds all of them again. */
+	model->damaged -= damage.chunks;
+	model->left_out -= damage.beyond;
+	model->function_count = 0;
+	memset(model->drops, 0, sizeof(model->drops));
+	r = model_read_chunks(model);
+	return r ? r : add_up(model);
+}
+
 struct opening {
 	const char *name; /* its path, where fd is -1 */
 	int fd;

@@ -102,6 +102,8 @@ int samples_read_names(struct model *model, const struct chunk *chunk)
 			return -EPROTO;
 		if (self->location_count + name_count > MIN(model->records_max, UINT32_MAX - 1))
 			return -EFBIG;
+		self->unnamed -= self->frames[frame].is_unnamed;
+		self->frames[frame].is_unnamed = false;
 		if (samples_set_names(self, &self->frames[frame], names, name_count))
 			return -ENOMEM;
 	}

@@ -138,7 +138,7 @@ static void cells_write(const struct counter_answer *self, uint64_t origin_ns)
 static int cells_fill(struct counter_answer *self, struct ui_session *session, struct model *model,
 		      const struct ui_command *command)
 {
-	uint64_t origin_ns = calls_origin_ns(&session->calls);
+	uint64_t origin_ns = calls_origin_ns(&session->calls, model);
 	uint64_t to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session);
 	uint64_t length_ns = to_ns - MIN(to_ns, command->range.from_ns);
 	int r;
@@ -168,14 +168,16 @@ int answer_counters(struct ui *ui, const struct ui_command *command, struct repl
 	if (!session)
 		return err->code;
 	ui_session_follow(session);
-	model = ui_session_calls(session);
+	model = calls_hold(&session->calls);
 	r = columns_init(&columns);
 	if (!r && model)
 		r = cells_fill(&self, session, model, command);
 	if (!r) {
 		facts_write(&self);
-		cells_write(&self, calls_origin_ns(&session->calls));
+		cells_write(&self, calls_origin_ns(&session->calls, model));
 	}
+	if (model)
+		calls_release(&session->calls);
 	free(self.cells);
 	return r ? err_set(err, r, "counters: no memory")
 		 : reply_columns(reply, &columns, command->is_json, err);

@@ -143,7 +143,7 @@ static const struct column_name span_columns[] = {
 
 static void lanes_describe(struct json *json, const struct ui_session *session)
 {
-	const struct spans *spans = &session->calls.shown.spans;
+	const struct spans *spans = &session->calls.spans;
 
 	json_list(json, "lanes");
 	for (size_t i = 0; i < spans->lane_count; i++) {
@@ -168,7 +168,7 @@ static void lanes_describe(struct json *json, const struct ui_session *session)
 /* Lanes of the selected threads, and all that belong to no thread. */
 static bool *lanes_choose(const struct ui_session *session, const struct ui_range *range)
 {
-	const struct spans *spans = &session->calls.shown.spans;
+	const struct spans *spans = &session->calls.spans;
 	bool *wanted = calloc(spans->lane_count + 1, sizeof(*wanted));
 
 	for (size_t i = 0; wanted && i < spans->lane_count; i++) {
@@ -240,7 +240,7 @@ int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *
 
 	if (!session)
 		return err->code;
-	self.spans = &session->calls.shown.spans;
+	self.spans = &session->calls.spans;
 	self.from_ns = command->range.from_ns;
 	self.to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session) + 1;
 	self.pixel_ns =
@@ -285,7 +285,7 @@ int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *
 		return err->code;
 	if (columns_init(&columns))
 		return err_set(err, -ENOMEM, "arrows: no memory");
-	spans = &session->calls.shown.spans;
+	spans = &session->calls.spans;
 	first = span_works_before(spans, command->range.from_ns);
 	end = command->range.to_ns ? span_works_before(spans, command->range.to_ns)
 				   : spans->work_count;
@@ -386,16 +386,16 @@ int answer_span(struct ui *ui, const struct ui_command *command, struct reply *r
 	if (!session)
 		return err->code;
 	self.session = session;
-	self.model = ui_session_calls(session);
 	json_object(&self.json, NULL);
-	if (self.model && command->correlation) {
-		self.origin_ns = calls_origin_ns(&session->calls);
+	if (command->correlation && (self.model = calls_hold(&session->calls))) {
+		self.origin_ns = calls_origin_ns(&session->calls, self.model);
 		r = model_each_call(self.model, span_look, &self);
 		self.wants_work = true;
 		json_list(&self.json, "work");
 		if (r >= 0)
 			r = model_each_call(self.model, span_look, &self);
 		json_list_end(&self.json);
+		calls_release(&session->calls);
 	}
 	json_bool(&self.json, "found", self.is_found);
 	json_object_end(&self.json);

@@ -375,9 +375,9 @@ const char *ui_session_calls_empty(struct ui_session *self, bool *ret_is_behind)
 
 	if (is_traced)
 		source_look(self->source, &facts);
-	is_behind = facts.calls && calls->shown.bytes < facts.bytes;
+	is_behind = facts.calls && calls->bytes < facts.bytes;
 	*ret_is_behind = is_behind && !calls->err.code;
-	if (calls->shown.spans.count)
+	if (calls->spans.count)
 		return "";
 	if (!is_traced)
 		return "this session has no traced calls: choose what to trace when you start it";

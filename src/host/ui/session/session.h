@@ -68,19 +68,13 @@ int ui_session_load(struct ui_session **ret, const char *path, struct err *err) 
 /* Lets go of the process where that was not done. */
 void ui_session_free(struct ui_session *session);
 
-/* Adopts a completed reading of a live session's calls.  Earlier results of ui_session_calls() are
- * invalid then. */
+/* Shows a completed reading of a live session's calls. */
 void ui_session_follow(struct ui_session *session);
 /* Loads the spans of a recording, or uses those of a live session. */
 int ui_session_spans(struct ui_session *session, struct err *err) MUST_CHECK;
 /* The same where the kind is one of calls: before an answer reads it, once. */
 int ui_session_follow_kind(struct ui_session *session, enum ui_kind kind,
 			   struct err *err) MUST_CHECK;
-/* Calls and work of devices as far as they are known; NULL: there are none. */
-static inline struct model *ui_session_calls(const struct ui_session *session)
-{
-	return session->calls.shown.model;
-}
 /* Why there are no calls to see, as a sentence.  Of a live session, *ret_is_behind: there are more
  * of them than were read. */
 const char *ui_session_calls_empty(struct ui_session *session, bool *ret_is_behind);

@@ -38,27 +38,13 @@ static int oldest_read(const struct slice *slice, void *context)
 	return 0;
 }
 
-static void domains_look(const struct model *model, struct sample_facts *ret)
+static void domains_add(uint32_t domains, struct sample_facts *ret)
 {
-	for (uint32_t i = 0; i < model->process_count; i++)
-		for (uint32_t j = 0; j < model->processes[i]->function_count; j++) {
-			unsigned domain = model->processes[i]->functions[j].domain;
-
-			ret->has_alloc |= domain == DOMAIN_ALLOC;
-			ret->has_gpu |= domain_is_activity(domain);
-			ret->has_lock |= domain == DOMAIN_LOCK;
-			ret->has_io |= domain == DOMAIN_IO;
-		}
-}
-
-static bool devices_are_traced(uint32_t domains)
-{
-	if (domains & DOMAINS_WORK)
-		return true;
+	ret->has_alloc |= domains & DOMAIN_BIT(ALLOC);
+	ret->has_lock |= domains & DOMAIN_BIT(LOCK);
+	ret->has_io |= domains & DOMAIN_BIT(IO);
 	for (unsigned i = 0; i < DOMAINS; i++)
-		if (domains & 1u << i && domain_is_activity(i))
-			return true;
-	return false;
+		ret->has_gpu |= domains & 1u << i && domain_is_activity(i);
 }
 
 /* Facts about the recording besides the samples. */
@@ -71,16 +57,14 @@ static void calls_facts(struct ui_session *session, struct sample_facts *ret)
 	ret->calls = facts->calls;
 	ret->dropped = facts->dropped;
 	/* Requested: there may be some at any time. */
-	ret->has_alloc = session->traced & DOMAIN_BIT(ALLOC);
-	ret->has_gpu = devices_are_traced(session->traced);
-	ret->has_lock = session->traced & DOMAIN_BIT(LOCK);
-	ret->has_io = session->traced & DOMAIN_BIT(IO);
+	domains_add(session->traced, ret);
+	/* These include the work of devices. */
+	ret->has_gpu |= session->traced & DOMAINS_WORK;
 	foreign_copy(ret->recording, sizeof(ret->recording), facts->path);
 	/* The first poll, and each after the end, reads the calls before it lists their domains. */
-	if (session->traced && (!ui_session_calls(session) || session->state != UI_RECORDING))
+	if (session->traced && (!session->calls.bytes || session->state != UI_RECORDING))
 		ui_session_follow(session);
-	if (ui_session_calls(session))
-		domains_look(ui_session_calls(session), ret);
+	domains_add(session->calls.domains, ret);
 }
 
 static void live_facts(struct ui_session *session, struct sample_facts *ret)
@@ -111,7 +95,7 @@ static void file_facts(const struct ui_session *session, struct sample_facts *re
 	ret->unnamed = samples->unnamed;
 	ret->guessed = samples->guessed;
 	ret->calls = model->calls;
-	domains_look(model, ret);
+	domains_add(session->calls.domains, ret);
 	for (unsigned i = 0; i < STACK_ENDS; i++)
 		ret->ends[i] = samples->ends[i];
 	for (unsigned i = 0; i < DROP_REASONS; i++)

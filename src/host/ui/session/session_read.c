@@ -181,7 +181,7 @@ void ui_session_settle(struct ui_session *self)
 {
 	store_add_up(&self->store);
 	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
-		store_add_up(&self->calls.shown.samples[i]);
+		store_add_up(&self->calls.samples[i]);
 }
 
 const char *ui_kind_unit(enum ui_kind kind)

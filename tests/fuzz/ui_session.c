@@ -23,7 +23,7 @@ static void picture_ask(struct ui *ui, struct ui_command *command)
 	int r;
 
 	must(!reply_open(&reply, /* tag */ 1, &err));
-	r = ui_handlers[command->verb](ui, command, &reply, &err);
+	r = answer_make(ui, command, &reply, &err);
 	must(!r == !err.code && (!r || err.what[0]));
 	reply_close(&reply);
 }

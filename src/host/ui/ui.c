@@ -110,11 +110,10 @@ static void command_answer(struct ui_server *self, const struct ui_command *comm
 		return;
 	if (reply_open(&reply, command->tag, &err))
 		return;
-	(void)!ui_handlers[command->verb](&self->ui, command, &reply, &err);
+	if (answer_make(&self->ui, command, &reply, &err))
+		reply_fail(&reply, &err);
 	if (reply.is_later)
 		return;
-	if (err.code)
-		reply_fail(&reply, &err);
 	(void)!reply_send(&reply, self->broker);
 	answer_cache_keep(&self->cache, command, &reply, began_ns);
 	for (unsigned i = 0; i < self->ui.sessions.count; i++)

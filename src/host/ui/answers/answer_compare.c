@@ -18,7 +18,7 @@ struct common_function {
 };
 
 struct comparing {
-	const struct ui_command *command;
+	struct answer *answer;
 	struct call_tree tree; /* values are indexes of functions */
 	struct common_function *functions;
 	size_t function_count, function_room;
@@ -64,7 +64,8 @@ static int side_read(const struct slice *slice, void *context)
 	struct comparing *self = context;
 	const struct tree_source source = { .model = slice->model,
 					    .functions = functions,
-					    .options.is_inverted = self->command->is_inverted,
+					    .options.is_inverted =
+						    self->answer->command->is_inverted,
 					    .side = self->side };
 	int r = functions ? slice_gather(slice, /* is_by_thread */ false, &profile) : -ENOMEM;
 
@@ -73,24 +74,6 @@ static int side_read(const struct slice *slice, void *context)
 	self->totals[self->side] = profile.weight_ns;
 	self->samples[self->side] = profile.sample_count;
 	return r ? r : call_tree_add(&self->tree, &source, &profile, /* of_entry */ NULL);
-}
-
-/* One side after the other: both may be the same session, which lets one reader in at a time. */
-static int sides_read(struct ui *ui, struct comparing *self, struct err *err)
-{
-	const struct ui_range *ranges[] = { &self->command->range, &self->command->other };
-	int r = call_tree_init(&self->tree, SIDES);
-
-	for (; !r && self->side < SIDES; self->side++) {
-		struct ui_session *session =
-			sessions_find(&ui->sessions, ranges[self->side]->session, err);
-
-		if (!session || ui_session_follow_kind(session, self->command->kind, err))
-			return err->code;
-		r = ui_session_read_kind(session, ranges[self->side], self->command->kind,
-					 side_read, self);
-	}
-	return r ? r : call_tree_finish(&self->tree, /* least */ 0);
 }
 
 static void node_name(const struct flame_table *table, const struct tree_node *node,
@@ -104,43 +87,54 @@ static void node_name(const struct flame_table *table, const struct tree_node *n
 	ret->type = function->is_named ? FLAME_FUNCTION : FLAME_UNNAMED;
 }
 
-static void facts_write(const struct comparing *self, const struct flame_table *table,
-			struct json *json, uint64_t began_ns)
+/* One side after the other: both may be the same session, which lets one reader in at a time. */
+static int sides_read(struct comparing *self)
 {
-	json_text(json, "unit", ui_kind_unit(self->command->kind));
-	json_text(json, "kind", ui_kind_name(self->command->kind));
-	json_number(json, "total", self->totals[0]);
-	json_number(json, "total_b", self->totals[1]);
-	json_number(json, "samples", self->samples[0]);
-	json_number(json, "samples_b", self->samples[1]);
-	json_number(json, "trimmed", table->trimmed);
-	json_number(json, "trimmed_nodes", table->trimmed_nodes);
-	json_text(json, "empty",
-		  self->samples[0] && self->samples[1]
-			  ? ""
-			  : "one of the ranges has no sample of this kind");
-	json_number(json, "elapsed_us", (now_ns() - began_ns) / 1000);
+	const struct ui_command *command = self->answer->command;
+	struct err *err = self->answer->err;
+	struct ui_session *other =
+		sessions_find(&self->answer->ui->sessions, command->other.session, err);
+	int r;
+
+	if (!other || ui_session_follow_kind(other, command->kind, err))
+		return err->code;
+	r = call_tree_init(&self->tree, SIDES);
+	if (!r)
+		r = ui_session_read_kind(self->answer->session, &command->range, command->kind,
+					 side_read, self);
+	self->side = 1;
+	if (!r)
+		r = ui_session_read_kind(other, &command->other, command->kind, side_read, self);
+	return r ? r : call_tree_finish(&self->tree, /* least */ 0);
 }
 
-int answer_compare(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		   struct err *err)
+int answer_compare(struct answer *answer)
 {
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct comparing self = { .command = command };
+	const struct ui_command *command = answer->command;
+	struct comparing self = { .answer = answer };
 	struct flame_table table = { .tree = &self.tree, .name = node_name, .context = &self };
+	struct json *json = answer->json;
 	uint64_t began_ns = now_ns();
-	int r = columns_init(&columns);
+	int r = sides_read(&self);
 
 	if (!r)
-		r = sides_read(ui, &self, err);
-	if (!r)
-		r = flame_table_write(&table, &columns, command->width);
+		r = flame_table_write(&table, &answer->columns, command->width);
 	call_tree_done(&self.tree);
 	free(self.functions);
 	pool_done(&self.texts);
 	table_done(&self.numbers);
-	if (r)
-		return err->code ? err->code : err_set(err, r, "compare: no memory");
-	facts_write(&self, &table, &columns.facts, began_ns);
-	return reply_columns(reply, &columns, command->is_json, err);
+	json_text(json, "unit", ui_kind_unit(command->kind));
+	json_text(json, "kind", ui_kind_name(command->kind));
+	json_number(json, "total", self.totals[0]);
+	json_number(json, "total_b", self.totals[1]);
+	json_number(json, "samples", self.samples[0]);
+	json_number(json, "samples_b", self.samples[1]);
+	json_number(json, "trimmed", table.trimmed);
+	json_number(json, "trimmed_nodes", table.trimmed_nodes);
+	json_text(json, "empty",
+		  self.samples[0] && self.samples[1]
+			  ? ""
+			  : "one of the ranges has no sample of this kind");
+	json_number(json, "elapsed_us", (now_ns() - began_ns) / 1000);
+	return r;
 }

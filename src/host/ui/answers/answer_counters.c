@@ -22,8 +22,7 @@ struct counter_cell {
 };
 
 struct counter_answer {
-	const struct model *model;
-	struct columns *columns;
+	struct answer *answer;
 	uint64_t from_ns, step_ns; /* CLOCK_BOOTTIME */
 	size_t width, metric_count;
 	struct counter_cell *cells; /* of each metric `width` */
@@ -103,47 +102,31 @@ static void metric_write(struct json *json, const struct model *model,
 	json_object_end(json);
 }
 
-static void facts_write(const struct counter_answer *self)
-{
-	struct json *json = &self->columns->facts;
-
-	json_list(json, "metrics");
-	for (size_t i = 0; i < self->metric_count; i++)
-		metric_write(json, self->model, &self->model->windows.metrics[i]);
-	json_list_end(json);
-	json_number(json, "step_ns", self->step_ns);
-	json_number(json, "left_out",
-		    self->model ? self->model->windows.metric_count - self->metric_count : 0);
-}
-
 static void cells_write(const struct counter_answer *self, uint64_t origin_ns)
 {
-	static const struct column_name names[] = { { "metric", COLUMN_U32 },
-						    { "time", COLUMN_F64 },
-						    { "value", COLUMN_F64 } };
+	struct columns *columns = &self->answer->columns;
 
-	columns_begin(self->columns, names, ARRAY_SIZE(names));
 	for (size_t i = 0; i < self->metric_count * self->width; i++) {
 		const struct counter_cell *cell = &self->cells[i];
 
 		if (!(cell->time_ns > 0))
 			continue;
-		cell_u32(self->columns, (uint32_t)(i / self->width));
-		cell_f64(self->columns, (double)(self->from_ns - origin_ns) +
-						(double)(i % self->width) * (double)self->step_ns);
-		cell_f64(self->columns, cell->sum / cell->time_ns);
+		cell_u32(columns, (uint32_t)(i / self->width));
+		cell_f64(columns, (double)(self->from_ns - origin_ns) +
+					  (double)(i % self->width) * (double)self->step_ns);
+		cell_f64(columns, cell->sum / cell->time_ns);
 	}
 }
 
-static int cells_fill(struct counter_answer *self, struct ui_session *session, struct model *model,
-		      const struct ui_command *command)
+static int model_add_up(struct counter_answer *self, struct model *model)
 {
+	const struct ui_command *command = self->answer->command;
+	struct ui_session *session = self->answer->session;
 	uint64_t origin_ns = calls_origin_ns(&session->calls, model);
 	uint64_t to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session);
 	uint64_t length_ns = to_ns - MIN(to_ns, command->range.from_ns);
 	int r;
 
-	self->model = model;
 	self->metric_count = MIN(model->windows.metric_count, (size_t)METRICS_MAX);
 	self->width = MIN(MAX(command->width, 1u), COUNTER_CELLS_MAX / MAX(self->metric_count, 1u));
 	self->from_ns = origin_ns + command->range.from_ns;
@@ -153,32 +136,34 @@ static int cells_fill(struct counter_answer *self, struct ui_session *session, s
 		return -ENOMEM;
 	r = model_each_window(model, window_add, self);
 	cells_finish(self);
+	if (!r)
+		cells_write(self, origin_ns);
+	free(self->cells);
 	return r;
 }
 
-int answer_counters(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		    struct err *err)
+int answer_counters(struct answer *answer)
 {
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct counter_answer self = { .columns = &columns };
+	static const struct column_name names[] = { { "metric", COLUMN_U32 },
+						    { "time", COLUMN_F64 },
+						    { "value", COLUMN_F64 } };
+	struct counter_answer self = { .answer = answer };
 	struct model *model;
-	int r;
+	int r = 0;
 
-	if (!session)
-		return err->code;
-	ui_session_follow(session);
-	model = calls_hold(&session->calls);
-	r = columns_init(&columns);
-	if (!r && model)
-		r = cells_fill(&self, session, model, command);
-	if (!r) {
-		facts_write(&self);
-		cells_write(&self, calls_origin_ns(&session->calls, model));
-	}
+	columns_begin(&answer->columns, names, ARRAY_SIZE(names));
+	ui_session_follow(answer->session);
+	model = calls_hold(&answer->session->calls);
 	if (model)
-		calls_release(&session->calls);
-	free(self.cells);
-	return r ? err_set(err, r, "counters: no memory")
-		 : reply_columns(reply, &columns, command->is_json, err);
+		r = model_add_up(&self, model);
+	json_list(answer->json, "metrics");
+	for (size_t i = 0; i < self.metric_count; i++)
+		metric_write(answer->json, model, &model->windows.metrics[i]);
+	json_list_end(answer->json);
+	json_number(answer->json, "step_ns", self.step_ns);
+	json_number(answer->json, "left_out",
+		    model ? model->windows.metric_count - self.metric_count : 0);
+	if (model)
+		calls_release(&answer->session->calls);
+	return r;
 }

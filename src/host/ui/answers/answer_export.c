@@ -70,57 +70,39 @@ static int range_apply(const struct export_job *self, struct model *model)
 				    range->to_ns ? boot_ns + range->to_ns : UINT64_MAX);
 }
 
-static int export_model_open(struct export_job *self, struct model **ret, struct err *err)
-{
-	int r = self->path ? model_open(self->path, ret, err)
-			   : model_open_fd(TAKE_FD(self->fd), self->name, ret, err);
-
-	if (r)
-		return r;
-	if (model_name_late(*ret) || range_apply(self, *ret))
-		return err_set(err, -ENOMEM, "export: no memory");
-	return 0;
-}
-
 static int exporter_check(const struct exporter *exporter, const struct ui_command *command,
 			  struct err *err)
 {
-	if (!exporter) {
-		err_set(err, -EINVAL, "there is no format '%s'", command->format);
-		return err->code;
-	}
+	if (!exporter)
+		return err_set(err, -EINVAL, "there is no format '%s'", command->format);
 	if (exporter->format->write)
 		return 0;
 	err_set(err, -EOPNOTSUPP, "%s consists of files: a browser cannot save it", exporter->name);
 	return err_fix(err, "limpet export FILE -f %s", exporter->name);
 }
 
-static int content_check(const struct model *model, const struct exporter *exporter,
-			 struct err *err)
-{
-	if (exporter->holds & exporter_content(model))
-		return 0;
-	return err_set(err, -ENODATA, "%s is a format of %s, and this range has none",
-		       exporter->name, exporter_content_name(exporter->holds));
-}
-
 static int export_write(struct export_job *self, struct err *err)
 {
 	CLEANUP(model_free) struct model *model = NULL;
+	const struct exporter *exporter = self->exporter;
 	FILE *out = self->reply.out;
-	int r = export_model_open(self, &model, err);
+	int r = self->path ? model_open(self->path, &model, err)
+			   : model_open_fd(TAKE_FD(self->fd), self->name, &model, err);
 
-	if (!r)
-		r = content_check(model, self->exporter, err);
 	if (r)
 		return r;
-	r = self->exporter->format->write(model, out);
+	if (model_name_late(model) || range_apply(self, model))
+		return err_set(err, -ENOMEM, "export: no memory");
+	if (!(exporter->holds & exporter_content(model)))
+		return err_set(err, -ENODATA, "%s is a format of %s, and this range has none",
+			       exporter->name, exporter_content_name(exporter->holds));
+	r = exporter->format->write(model, out);
 	if (r || fflush(out) || ferror(out))
-		return err_set(err, r ? r : -ENOMEM, "write %s: %s", self->exporter->name,
+		return err_set(err, r ? r : -ENOMEM, "write %s: %s", exporter->name,
 			       strerror(r ? -r : ENOMEM));
 	self->reply.head.type = UI_TYPE_FILE;
 	snprintf(self->reply.head.file, sizeof(self->reply.head.file), "limpet-%u%s",
-		 self->command.range.session, self->exporter->extensions[0]);
+		 self->command.range.session, exporter->extensions[0]);
 	return 0;
 }
 
@@ -147,16 +129,6 @@ static void *export_run(void *argument)
 	return NULL;
 }
 
-/* Copies what it needs of the session: that may be closed during the writing. */
-static int export_prepare(struct export_job *self, struct ui_session *session, struct err *err)
-{
-	snprintf(self->name, sizeof(self->name), "%s", session->name);
-	if (ui_session_is_live(session))
-		return session_freeze(session, self->ui->options->version, &self->fd, err);
-	self->path = session->path;
-	return 0;
-}
-
 static int export_begin(struct export_job *self, struct reply *reply, struct err *err)
 {
 	pthread_t thread;
@@ -174,30 +146,36 @@ static int export_begin(struct export_job *self, struct reply *reply, struct err
 	return 0;
 }
 
-int answer_export(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		  struct err *err)
+/* The job has what it needs of the session: that may be closed during the writing. */
+int answer_export(struct answer *self)
 {
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	const struct ui_command *command = self->command;
 	const struct exporter *exporter = exporter_find(command->format);
+	struct ui_session *session = self->session;
+	struct ui *ui = self->ui;
 	struct export_job *job;
-	int r;
+	int r = 0;
 
-	if (!session || exporter_check(exporter, command, err))
-		return err->code;
+	if (exporter_check(exporter, command, self->err))
+		return self->err->code;
 	if (ui->exports >= EXPORTS_MAX)
-		return err_set(err, -EBUSY, "%u exports are being written already", EXPORTS_MAX);
+		return err_set(self->err, -EBUSY, "%u exports are being written already",
+			       EXPORTS_MAX);
 	job = calloc(1, sizeof(*job));
 	if (!job)
-		return err_set(err, -ENOMEM, "export: no memory");
+		return -ENOMEM;
 	*job = (struct export_job){ .ui = ui,
 				    .exporter = exporter,
 				    .command = *command,
 				    .origin_ns = session->origin_ns,
+				    .path = session->path,
 				    .fd = -1 };
+	snprintf(job->name, sizeof(job->name), "%s", session->name);
 	ui->exports++;
-	r = export_prepare(job, session, err);
+	if (ui_session_is_live(session))
+		r = session_freeze(session, ui->options->version, &job->fd, self->err);
 	if (!r)
-		r = export_begin(job, reply, err);
+		r = export_begin(job, self->reply, self->err);
 	if (r) {
 		ui->exports--;
 		export_free(job);

@@ -10,23 +10,16 @@
 
 #define NODE_NAME_MAX 1024u
 
-struct flame {
-	const struct ui_command *command;
-	struct columns *columns;
-	char name[NODE_NAME_MAX]; /* of a thread */
-};
-
 static void node_name(const struct flame_table *table, const struct tree_node *node,
 		      struct flame_name *ret)
 {
-	struct flame *self = table->context;
 	const struct sample_function *function = call_tree_function(table->tree, node);
 	const struct samples *samples = table->tree->model->samples;
 	const struct sample_location *location = &samples->locations[node->location];
 
 	if (!function) {
-		call_tree_name(table->tree, node, self->name, sizeof(self->name));
-		ret->name = self->name;
+		call_tree_name(table->tree, node, table->context, NODE_NAME_MAX);
+		ret->name = table->context;
 		ret->type = FLAME_THREAD;
 		return;
 	}
@@ -38,10 +31,10 @@ static void node_name(const struct flame_table *table, const struct tree_node *n
 				    .language = call_tree_language(table->tree, node) };
 }
 
-static void facts_write(const struct flame *self, const struct flame_table *table,
-			const struct slice *slice, const struct profile *profile, uint64_t began_ns)
+static void facts_write(const struct answer *self, const struct flame_table *table,
+			const struct slice *slice, const struct profile *profile)
 {
-	struct json *json = &self->columns->facts;
+	struct json *json = self->json;
 	uint64_t incomplete = 0;
 
 	for (size_t i = 0; i < profile->count; i++)
@@ -58,7 +51,6 @@ static void facts_write(const struct flame *self, const struct flame_table *tabl
 	json_number(json, "from", slice->from_ns - slice->origin_ns);
 	json_number(json, "to", slice->to_ns - slice->origin_ns);
 	json_text(json, "empty", profile->sample_count ? "" : ui_kind_empty(self->command->kind));
-	json_number(json, "elapsed_us", (now_ns() - began_ns) / 1000);
 }
 
 static int tree_make(const struct ui_command *command, const struct slice *slice,
@@ -78,59 +70,43 @@ static int flame_read(const struct slice *slice, void *context)
 {
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(call_tree_done) struct call_tree tree = { 0 };
-	struct flame *self = context;
-	struct flame_table table = { .tree = &tree, .name = node_name, .context = self };
+	struct answer *self = context;
+	char name[NODE_NAME_MAX];
+	struct flame_table table = { .tree = &tree, .name = node_name, .context = name };
 	uint64_t began_ns = now_ns();
 	int r = slice_gather(slice, self->command->is_by_thread, &profile);
 
 	if (!r)
 		r = tree_make(self->command, slice, &profile, &tree);
 	if (!r)
-		r = flame_table_write(&table, self->columns, self->command->width);
-	if (!r)
-		facts_write(self, &table, slice, &profile, began_ns);
+		r = flame_table_write(&table, &self->columns, self->command->width);
+	facts_write(self, &table, slice, &profile);
+	json_number(self->json, "elapsed_us", (now_ns() - began_ns) / 1000);
 	return r;
 }
 
 static int stacks_read(const struct slice *slice, void *context)
 {
-	const struct ui_command *command = context;
-	const struct call_tree_options options = { .is_inverted = command->is_inverted };
+	const struct answer *self = context;
+	const struct call_tree_options options = { .is_inverted = self->command->is_inverted };
 
-	return slice->trees && !slice->trees[command->is_inverted].count
-		       ? store_grow_tree(&slice->trees[command->is_inverted], slice, &options)
+	return slice->trees && !slice->trees[options.is_inverted].count
+		       ? store_grow_tree(&slice->trees[options.is_inverted], slice, &options)
 		       : 0;
 }
 
-/* The tree of a whole recording, or of all calls, before the first request for a range. */
-static int stacks_prepare(const struct ui_command *command, struct ui_session *session)
+int answer_flame(struct answer *self)
 {
 	static const struct ui_range all = { .to_ns = UINT64_C(1) << 62 };
-	void *context = (void *)(uintptr_t)command;
+	const struct ui_command *command = self->command;
+	int r = 0;
 
+	/* The tree of a whole recording, or of all calls, before the first request for a range. */
 	if (!ui_sample_kinds(command->kind))
-		return ui_session_read_kind(session, &all, command->kind, stacks_read, context);
-	return ui_session_is_live(session)
-		       ? 0
-		       : ui_session_read(session, &all, KINDS_ALL, stacks_read, context);
-}
-
-int answer_flame(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
-{
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct flame self = { .command = command, .columns = &columns };
-	int r;
-
-	if (!session || ui_session_follow_kind(session, command->kind, err))
-		return err->code;
-	r = columns_init(&columns);
-	if (!r)
-		r = stacks_prepare(command, session);
-	if (!r)
-		r = ui_session_read_kind(session, &command->range, command->kind, flame_read,
-					 &self);
-	return r ? err_set(err, r, "flame graph: no memory")
-		 : reply_columns(reply, &columns, command->is_json, err);
+		r = ui_session_read_kind(self->session, &all, command->kind, stacks_read, self);
+	else if (!ui_session_is_live(self->session))
+		r = ui_session_read(self->session, &all, KINDS_ALL, stacks_read, self);
+	return r ? r
+		 : ui_session_read_kind(self->session, &command->range, command->kind, flame_read,
+					self);
 }

@@ -9,90 +9,58 @@
 #include <errno.h>
 #include <string.h>
 
-/* The context of a slice's reader. */
-struct asking {
-	const struct ui_command *command;
-	struct columns *columns;
-};
-
-static void totals_write(const struct asking *self, const struct profile *profile)
+static void totals_write(const struct answer *self, const struct profile *profile)
 {
-	struct json *json = &self->columns->facts;
-
-	json_text(json, "unit", ui_kind_unit(self->command->kind));
-	json_number(json, "total", profile->weight_ns);
-	json_number(json, "samples", profile->sample_count);
-	json_text(json, "empty", profile->sample_count ? "" : ui_kind_empty(self->command->kind));
-}
-
-static const struct column_name function_columns[] = {
-	{ "name", COLUMN_TEXTS },      { "module", COLUMN_TEXTS },   { "named", COLUMN_U8 },
-	{ "self", COLUMN_F64 },        { "total", COLUMN_F64 },      { "self_count", COLUMN_F64 },
-	{ "total_count", COLUMN_F64 }, { "self_error", COLUMN_F64 },
-};
-
-static void function_write(struct columns *columns, const struct profile *profile,
-			   const struct hot_function *row)
-{
-	cell_text(columns, row->function->name);
-	cell_text(columns, profile->samples->codes[row->function->code].name);
-	cell_u8(columns, row->function->is_named);
-	cell_f64(columns, (double)row->self_ns);
-	cell_f64(columns, (double)row->total_ns);
-	cell_f64(columns, (double)row->self_count);
-	cell_f64(columns, (double)row->total_count);
-	cell_f64(columns, (double)share_error(row, profile) / 100);
+	json_text(self->json, "unit", ui_kind_unit(self->command->kind));
+	json_number(self->json, "total", profile->weight_ns);
+	json_number(self->json, "samples", profile->sample_count);
+	json_text(self->json, "empty",
+		  profile->sample_count ? "" : ui_kind_empty(self->command->kind));
 }
 
 static int functions_read(const struct slice *slice, void *context)
 {
+	static const struct column_name names[] = {
+		{ "name", COLUMN_TEXTS },      { "module", COLUMN_TEXTS },
+		{ "named", COLUMN_U8 },        { "self", COLUMN_F64 },
+		{ "total", COLUMN_F64 },       { "self_count", COLUMN_F64 },
+		{ "total_count", COLUMN_F64 }, { "self_error", COLUMN_F64 },
+	};
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
-	struct asking *self = context;
+	struct answer *self = context;
+	struct columns *columns = &self->columns;
 	size_t shown;
 
 	if (slice_gather(slice, /* is_by_thread */ false, &profile) ||
 	    hot_functions_find(&hot, &profile))
 		return -ENOMEM;
-	columns_begin(self->columns, function_columns, ARRAY_SIZE(function_columns));
+	columns_begin(columns, names, ARRAY_SIZE(names));
 	shown = self->command->limit ? MIN(hot.count, self->command->limit) : hot.count;
-	for (size_t i = 0; i < shown; i++)
-		function_write(self->columns, &profile, &hot.rows[i]);
+	for (size_t i = 0; i < shown; i++) {
+		const struct hot_function *row = &hot.rows[i];
+
+		cell_text(columns, row->function->name);
+		cell_text(columns, profile.samples->codes[row->function->code].name);
+		cell_u8(columns, row->function->is_named);
+		cell_f64(columns, (double)row->self_ns);
+		cell_f64(columns, (double)row->total_ns);
+		cell_f64(columns, (double)row->self_count);
+		cell_f64(columns, (double)row->total_count);
+		cell_f64(columns, (double)share_error(row, &profile) / 100);
+	}
 	totals_write(self, &profile);
-	json_number(&self->columns->facts, "more", hot.count - shown);
+	json_number(self->json, "more", hot.count - shown);
 	return 0;
 }
 
-/* Reads a session for a table. */
-static int table_write(struct ui *ui, const struct ui_command *command, slice_reader *read,
-		       struct reply *reply, struct err *err)
+int answer_functions(struct answer *self)
 {
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct asking self = { command, &columns };
-	int r;
-
-	if (!session || ui_session_follow_kind(session, command->kind, err))
-		return err->code;
-	r = columns_init(&columns);
-	if (!r)
-		r = ui_session_read_kind(session, &command->range, command->kind, read, &self);
-	return r ? err_set(err, r, "functions: no memory")
-		 : reply_columns(reply, &columns, command->is_json, err);
-}
-
-int answer_functions(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		     struct err *err)
-{
-	return table_write(ui, command, functions_read, reply, err);
+	return ui_session_read_kind(self->session, &self->command->range, self->command->kind,
+				    functions_read, self);
 }
 
 enum sandwich_role { SANDWICH_CALLER, SANDWICH_CALLEE, SANDWICH_LINE };
-
-static const struct column_name sandwich_columns[] = {
-	{ "role", COLUMN_U8 },  { "name", COLUMN_TEXTS }, { "module", COLUMN_TEXTS },
-	{ "line", COLUMN_U32 }, { "self", COLUMN_F64 },   { "total", COLUMN_F64 },
-};
 
 struct sandwich_row {
 	enum sandwich_role role;
@@ -101,7 +69,7 @@ struct sandwich_row {
 	uint64_t self_ns, total_ns;
 };
 
-static void sandwich_write(struct columns *columns, const struct sandwich_row *row)
+static void row_write(struct columns *columns, const struct sandwich_row *row)
 {
 	cell_u8(columns, (uint8_t)row->role);
 	cell_text(columns, row->name);
@@ -115,12 +83,11 @@ static void neighbours_write(struct columns *columns, const struct samples *samp
 			     enum sandwich_role role, const struct neighbour *items, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
-		sandwich_write(columns,
-			       &(struct sandwich_row){
-				       .role = role,
-				       .name = items[i].function->name,
-				       .module = samples->codes[items[i].function->code].name,
-				       .total_ns = items[i].total_ns });
+		row_write(columns, &(struct sandwich_row){
+					   .role = role,
+					   .name = items[i].function->name,
+					   .module = samples->codes[items[i].function->code].name,
+					   .total_ns = items[i].total_ns });
 }
 
 static uint32_t function_find(const struct samples *samples, const struct ui_command *command)
@@ -135,48 +102,45 @@ static uint32_t function_find(const struct samples *samples, const struct ui_com
 	return UINT32_MAX;
 }
 
-static int sandwich_fill(struct asking *self, const struct profile *profile)
+static int sandwich_read(const struct slice *slice, void *context)
 {
+	static const struct column_name names[] = {
+		{ "role", COLUMN_U8 },  { "name", COLUMN_TEXTS }, { "module", COLUMN_TEXTS },
+		{ "line", COLUMN_U32 }, { "self", COLUMN_F64 },   { "total", COLUMN_F64 },
+	};
+	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(neighbours_done) struct neighbours found = { 0 };
-	uint32_t number = function_find(profile->samples, self->command);
+	const struct samples *samples = slice->model->samples;
+	struct answer *self = context;
+	uint32_t number = function_find(samples, self->command);
 
-	columns_begin(self->columns, sandwich_columns, ARRAY_SIZE(sandwich_columns));
-	if (number != UINT32_MAX && neighbours_find(&found, profile, number))
+	if (slice_gather(slice, /* is_by_thread */ false, &profile) ||
+	    (number != UINT32_MAX && neighbours_find(&found, &profile, number)))
 		return -ENOMEM;
-	neighbours_write(self->columns, profile->samples, SANDWICH_CALLER, found.callers,
+	columns_begin(&self->columns, names, ARRAY_SIZE(names));
+	neighbours_write(&self->columns, samples, SANDWICH_CALLER, found.callers,
 			 found.caller_count);
-	neighbours_write(self->columns, profile->samples, SANDWICH_CALLEE, found.callees,
+	neighbours_write(&self->columns, samples, SANDWICH_CALLEE, found.callees,
 			 found.callee_count);
 	for (size_t i = 0; i < found.line_count; i++)
-		sandwich_write(self->columns,
-			       &(struct sandwich_row){ SANDWICH_LINE, found.lines[i].file, "",
-						       found.lines[i].line, found.lines[i].self_ns,
-						       found.lines[i].total_ns });
-	totals_write(self, profile);
-	json_number(&self->columns->facts, "self", found.self_ns);
-	json_number(&self->columns->facts, "of", found.total_ns);
+		row_write(&self->columns,
+			  &(struct sandwich_row){ SANDWICH_LINE, found.lines[i].file, "",
+						  found.lines[i].line, found.lines[i].self_ns,
+						  found.lines[i].total_ns });
+	totals_write(self, &profile);
+	json_number(self->json, "self", found.self_ns);
+	json_number(self->json, "of", found.total_ns);
 	return 0;
 }
 
-static int sandwich_read(const struct slice *slice, void *context)
-{
-	CLEANUP(sample_profile_done) struct profile profile = { 0 };
-
-	return slice_gather(slice, /* is_by_thread */ false, &profile)
-		       ? -ENOMEM
-		       : sandwich_fill(context, &profile);
-}
-
 /* Lines take longer to resolve than names: those of a live session are resolved on request. */
-int answer_sandwich(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		    struct err *err)
+int answer_sandwich(struct answer *self)
 {
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
+	const struct ui_command *command = self->command;
 
-	if (!session)
-		return err->code;
-	if (ui_session_is_live(session) &&
-	    live_find_lines(session->live, command->name, command->module))
-		return err_set(err, -ENOMEM, "lines: no memory");
-	return table_write(ui, command, sandwich_read, reply, err);
+	if (ui_session_is_live(self->session) &&
+	    live_find_lines(self->session->live, command->name, command->module))
+		return -ENOMEM;
+	return ui_session_read_kind(self->session, &command->range, command->kind, sandwich_read,
+				    self);
 }

@@ -45,21 +45,6 @@ static const char *language_of(const struct process *process)
 	return "";
 }
 
-struct process_list {
-	struct json json;
-	const struct sessions *sessions;
-};
-
-/* The session that samples it now; 0: none does. */
-static uint32_t session_of(const struct sessions *sessions, pid_t pid)
-{
-	for (unsigned i = 0; i < sessions->count; i++)
-		if (sessions->items[i]->state == UI_RECORDING &&
-		    sessions->items[i]->wish.pid == pid)
-			return sessions->items[i]->id;
-	return 0;
-}
-
 static void runtimes_write(struct json *json, unsigned runtimes)
 {
 	json_list(json, "runtimes");
@@ -79,11 +64,16 @@ static void runtimes_write(struct json *json, unsigned runtimes)
 	json_list_end(json);
 }
 
-static void process_write(struct process_list *self, const struct process *process, const char *key)
+static void process_write(struct answer *self, const struct process *process, const char *key)
 {
-	struct json *json = &self->json;
-	uint32_t session = session_of(self->sessions, process->pid);
+	const struct sessions *sessions = &self->ui->sessions;
+	struct json *json = self->json;
+	uint32_t session = 0; /* that samples it now */
 
+	for (unsigned i = 0; !session && i < sessions->count; i++)
+		if (sessions->items[i]->state == UI_RECORDING &&
+		    sessions->items[i]->wish.pid == process->pid)
+			session = sessions->items[i]->id;
 	json_object(json, key);
 	json_signed(json, "pid", process->pid);
 	json_number(json, "start", process->stat.start_tick);
@@ -103,120 +93,92 @@ static void process_visit(const struct process *process, void *context)
 		process_write(context, process, NULL);
 }
 
-static uint64_t boot_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-int answer_processes(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		     struct err *err)
+int answer_processes(struct answer *self)
 {
 	CLEANUP(viewer_done) struct viewer viewer = { 0 };
-	struct process_list self = { .json.out = reply->out, .sessions = &ui->sessions };
+	struct timespec now;
 	int r;
 
-	(void)command;
 	viewer_init(&viewer);
-	json_object(&self.json, NULL);
-	json_number(&self.json, "time_ns", boot_ns());
-	json_list(&self.json, "processes");
-	r = process_each(&viewer, process_visit, &self, err);
-	json_list_end(&self.json);
-	json_object_end(&self.json);
+	clock_gettime(CLOCK_BOOTTIME, &now);
+	json_number(self->json, "time_ns",
+		    (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	json_list(self->json, "processes");
+	r = process_each(&viewer, process_visit, self, self->err);
+	json_list_end(self->json);
 	return r;
 }
 
-int answer_doctor(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		  struct err *err)
+int answer_doctor(struct answer *self)
 {
 	CLEANUP(process_done) struct process process = { 0 };
-	struct process_list self = { .json.out = reply->out, .sessions = &ui->sessions };
-	int r = command->wish.pid ? process_read(command->wish.pid, &process, err) : 0;
+	pid_t pid = self->command->wish.pid;
+	int r = pid ? process_read(pid, &process, self->err) : 0;
 
 	if (r)
 		return r;
-	json_object(&self.json, NULL);
-	if (command->wish.pid)
-		process_write(&self, &process, "process");
+	if (pid)
+		process_write(self, &process, "process");
 	else
-		json_raw(&self.json, "process", "null");
-	ui->options->examine(&self.json, command->wish.pid);
-	json_object_end(&self.json);
+		json_raw(self->json, "process", "null");
+	self->ui->options->examine(self->json, pid);
 	return 0;
 }
 
-static void opened_write(struct json *json, const struct ui *ui)
+int answer_about(struct answer *self)
 {
-	json_list(json, "open");
-	for (unsigned i = 0; i < ui->sessions.count; i++)
-		if (ui->shared ? ui->sessions.items[i]->id == ui->shared
-			       : ui->sessions.items[i]->id <= ui->opened)
-			json_number(json, NULL, ui->sessions.items[i]->id);
-	json_list_end(json);
-}
-
-int answer_about(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
-{
-	struct json json = { .out = reply->out };
+	const struct ui *ui = self->ui;
+	struct json *json = self->json;
 	struct utsname machine = { 0 };
 	struct users users;
 	char user[64];
 
-	(void)command;
-	(void)err;
 	uname(&machine);
 	users_init(&users);
 	users_name(&users, ui->options->user, user, sizeof(user));
 	users_done(&users);
-	json_object(&json, NULL);
-	json_text(&json, "version", ui->options->version);
-	json_text(&json, "user", user);
-	json_text(&json, "host", machine.nodename);
-	json_text(&json, "kernel", machine.release);
-	json_number(&json, "uid", ui->options->user);
-	json_number(&json, "pid", (uint64_t)getpid());
-	json_bool(&json, "root", geteuid() == 0);
-	json_text(&json, "ssh", ui->ssh);
-	json_object(&json, "limits");
-	json_number(&json, "sessions", SESSIONS_MAX);
-	json_object_end(&json);
-	opened_write(&json, ui);
-	json_bool(&json, "share", ui->shared);
-	json_object_end(&json);
+	json_text(json, "version", ui->options->version);
+	json_text(json, "user", user);
+	json_text(json, "host", machine.nodename);
+	json_text(json, "kernel", machine.release);
+	json_number(json, "uid", ui->options->user);
+	json_number(json, "pid", (uint64_t)getpid());
+	json_bool(json, "root", geteuid() == 0);
+	json_text(json, "ssh", ui->ssh);
+	json_object(json, "limits");
+	json_number(json, "sessions", SESSIONS_MAX);
+	json_object_end(json);
+	json_list(json, "open");
+	for (unsigned i = 0; i < ui->sessions.count; i++) {
+		uint32_t id = ui->sessions.items[i]->id;
+
+		if (ui->shared ? id == ui->shared : id <= ui->opened)
+			json_number(json, NULL, id);
+	}
+	json_list_end(json);
+	json_bool(json, "share", ui->shared);
 	return 0;
 }
 
-/* The exportable contents: of a live session, its samples. */
-static unsigned session_content(const struct ui_session *session)
+/* Formats of one file, which a browser can save, that can hold something of the session: of a live
+ * one, its samples. */
+int answer_formats(struct answer *self)
 {
-	return ui_session_is_live(session) ? HOLDS_SAMPLES : exporter_content(session->store.model);
-}
+	struct json *json = self->json;
+	unsigned content = ui_session_is_live(self->session)
+				   ? HOLDS_SAMPLES
+				   : exporter_content(self->session->store.model);
 
-/* Formats of one file, which a browser can save, that can hold something of the session. */
-int answer_formats(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		   struct err *err)
-{
-	struct json json = { .out = reply->out };
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-
-	if (!session)
-		return err->code;
-	json_object(&json, NULL);
-	json_list(&json, "formats");
+	json_list(json, "formats");
 	for (const struct exporter *exporter = exporters; exporter->name; exporter++) {
-		if (!exporter->format->write || !(exporter->holds & session_content(session)))
+		if (!exporter->format->write || !(exporter->holds & content))
 			continue;
-		json_object(&json, NULL);
-		json_text(&json, "name", exporter->name);
-		json_text(&json, "extension", exporter->extensions[0]);
-		json_text(&json, "summary", exporter->help);
-		json_object_end(&json);
+		json_object(json, NULL);
+		json_text(json, "name", exporter->name);
+		json_text(json, "extension", exporter->extensions[0]);
+		json_text(json, "summary", exporter->help);
+		json_object_end(json);
 	}
-	json_list_end(&json);
-	json_object_end(&json);
+	json_list_end(json);
 	return 0;
 }

@@ -5,38 +5,28 @@
 
 #include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
-int answer_sessions(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		    struct err *err)
+int answer_sessions(struct answer *self)
 {
-	struct json json = { .out = reply->out };
+	struct sessions *sessions = &self->ui->sessions;
+	uint32_t shared = self->ui->shared;
 
-	(void)command;
-	(void)err;
-	json_object(&json, NULL);
-	json_list(&json, "sessions");
-	pthread_mutex_lock(&ui->sessions.lock);
-	for (unsigned i = 0; i < ui->sessions.count; i++)
-		if (!ui->shared || ui->sessions.items[i]->id == ui->shared)
-			ui_session_write(ui->sessions.items[i], &json, NULL);
-	pthread_mutex_unlock(&ui->sessions.lock);
-	json_list_end(&json);
-	json_object_end(&json);
+	json_list(self->json, "sessions");
+	pthread_mutex_lock(&sessions->lock);
+	for (unsigned i = 0; i < sessions->count; i++)
+		if (!shared || sessions->items[i]->id == shared)
+			ui_session_write(sessions->items[i], self->json, NULL);
+	pthread_mutex_unlock(&sessions->lock);
+	json_list_end(self->json);
 	return 0;
 }
 
 /* With the lock held: the clock thread reads sessions, too. */
-static int reply_session(struct ui *ui, struct reply *reply, struct ui_session *session)
+static void session_write(struct answer *self, struct ui_session *session)
 {
-	struct json json = { .out = reply->out };
-
-	json_object(&json, NULL);
-	pthread_mutex_lock(&ui->sessions.lock);
-	ui_session_write(session, &json, "session");
-	pthread_mutex_unlock(&ui->sessions.lock);
-	json_object_end(&json);
-	return 0;
+	pthread_mutex_lock(&self->ui->sessions.lock);
+	ui_session_write(session, self->json, "session");
+	pthread_mutex_unlock(&self->ui->sessions.lock);
 }
 
 /* One live session is enough for a process. */
@@ -56,60 +46,54 @@ static int pid_check(struct ui *ui, int32_t pid, struct err *err)
 	return 0;
 }
 
-int answer_open(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		struct err *err)
+int answer_open(struct answer *self)
 {
+	const struct ui_wish *wish = &self->command->wish;
 	struct ui_session *session = NULL;
-	int r = sessions_check_room(&ui->sessions, err);
+	int r = sessions_check_room(&self->ui->sessions, self->err);
 
 	if (!r)
-		r = pid_check(ui, command->wish.pid, err);
+		r = pid_check(self->ui, wish->pid, self->err);
 	if (!r)
-		r = ui_session_attach(&session, &command->wish, ui->options->version, err);
+		r = ui_session_attach(&session, wish, self->ui->options->version, self->err);
 	if (!r)
-		r = sessions_add(&ui->sessions, session, err);
-	return r ? r : reply_session(ui, reply, session);
+		r = sessions_add(&self->ui->sessions, session, self->err);
+	if (!r)
+		session_write(self, session);
+	return r;
 }
 
-/* The session of a command that is for live ones. */
-static struct ui_session *live_find(struct ui *ui, const struct ui_command *command,
-				    struct err *err)
+static int live_check(const struct answer *self)
 {
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-
-	if (session && !ui_session_is_live(session)) {
-		err_set(err, -EBADF, "session %u is a recording", session->id);
-		return NULL;
-	}
-	return session;
+	if (ui_session_is_live(self->session))
+		return 0;
+	return err_set(self->err, -EBADF, "session %u is a recording", self->session->id);
 }
 
-static int session_end(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		       enum ui_state state, struct err *err)
+static int session_end(struct answer *self, enum ui_state state)
 {
-	struct ui_session *session = live_find(ui, command, err);
+	struct ui_session *session = self->session;
 
-	if (!session)
-		return err->code;
+	if (live_check(self))
+		return self->err->code;
 	if (session->state == UI_DETACHED ||
 	    (session->state != UI_RECORDING && state == UI_STOPPED))
-		return err_set(err, -EALREADY, "session %u does not sample", session->id);
-	pthread_mutex_lock(&ui->sessions.lock);
+		return err_set(self->err, -EALREADY, "session %u does not sample", session->id);
+	pthread_mutex_lock(&self->ui->sessions.lock);
 	ui_session_stop(session, state);
-	pthread_mutex_unlock(&ui->sessions.lock);
-	return reply_session(ui, reply, session);
+	pthread_mutex_unlock(&self->ui->sessions.lock);
+	session_write(self, session);
+	return 0;
 }
 
-int answer_stop(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		struct err *err)
+int answer_stop(struct answer *self)
 {
-	return session_end(ui, command, reply, UI_STOPPED, err);
+	return session_end(self, UI_STOPPED);
 }
 
-int answer_detach(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		  struct err *err)
+int answer_detach(struct answer *self)
 {
-	return session_end(ui, command, reply, UI_DETACHED, err);
+	return session_end(self, UI_DETACHED);
 }
 
 /* Adopts the requested options; others stay as before. */
@@ -130,48 +114,47 @@ static void wish_adopt(struct ui_session *session, const struct ui_wish *wish)
 }
 
 /* That of `limpet record` is begun and ended there. */
-static int recorded_check(const struct ui *ui, const struct ui_session *session, struct err *err)
+static int recorded_check(const struct answer *self)
 {
-	if (!ui->recorded || session->id != ui->recorded)
+	uint32_t id = self->session->id;
+
+	if (id != self->ui->recorded)
 		return 0;
-	err_set(err, -EBUSY, "session %u is that of limpet record", session->id);
-	return err_fix(err, "Ctrl-C where limpet record runs ends it");
+	err_set(self->err, -EBUSY, "session %u is that of limpet record", id);
+	return err_fix(self->err, "Ctrl-C where limpet record runs ends it");
 }
 
-int answer_start(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
+int answer_start(struct answer *self)
 {
-	struct ui_session *session = live_find(ui, command, err);
-	int r;
+	struct ui_session *session = self->session;
+	struct err *err = self->err;
+	int r = live_check(self);
 
-	if (!session)
-		return err->code;
-	if (session->state != UI_STOPPED)
-		return err_set(err, -EALREADY, "session %u is not stopped", session->id);
-	r = recorded_check(ui, session, err);
+	if (!r && session->state != UI_STOPPED)
+		r = err_set(err, -EALREADY, "session %u is not stopped", session->id);
 	if (!r)
-		r = pid_check(ui, session->wish.pid, err);
+		r = recorded_check(self);
+	if (!r)
+		r = pid_check(self->ui, session->wish.pid, err);
 	if (r)
 		return r;
-	wish_adopt(session, &command->wish);
-	pthread_mutex_lock(&ui->sessions.lock);
-	r = ui->sessions.is_ending ? err_set(err, -ECANCELED, "limpet is ending")
-				   : ui_session_start(session, err);
-	pthread_mutex_unlock(&ui->sessions.lock);
-	return r ? r : reply_session(ui, reply, session);
+	wish_adopt(session, &self->command->wish);
+	pthread_mutex_lock(&self->ui->sessions.lock);
+	r = self->ui->sessions.is_ending ? err_set(err, -ECANCELED, "limpet is ending")
+					 : ui_session_start(session, err);
+	pthread_mutex_unlock(&self->ui->sessions.lock);
+	if (!r)
+		session_write(self, session);
+	return r;
 }
 
-int answer_close(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
+int answer_close(struct answer *self)
 {
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct json json = { .out = reply->out };
+	uint32_t id = self->session->id;
 
-	if (!session || recorded_check(ui, session, err))
-		return err->code;
-	sessions_remove(&ui->sessions, session);
-	json_object(&json, NULL);
-	json_number(&json, "closed", command->range.session);
-	json_object_end(&json);
+	if (recorded_check(self))
+		return self->err->code;
+	sessions_remove(&self->ui->sessions, self->session);
+	json_number(self->json, "closed", id);
 	return 0;
 }

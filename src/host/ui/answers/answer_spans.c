@@ -16,14 +16,6 @@ static const char *const lane_type_names[] = {
 	[LANE_QUEUE] = "queue",
 };
 
-static struct ui_session *spans_session(struct ui *ui, const struct ui_command *command,
-					struct err *err)
-{
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-
-	return session && !ui_session_spans(session, err) ? session : NULL;
-}
-
 /* A row of the answer: one span, or some that are narrower than a pixel. */
 struct drawn_span {
 	const struct span *shown; /* the one that gives the name */
@@ -32,7 +24,7 @@ struct drawn_span {
 };
 
 struct drawing {
-	struct columns *columns;
+	struct answer *answer;
 	const struct spans *spans;
 	unsigned names; /* the column */
 	uint64_t from_ns, to_ns, pixel_ns, rows, left_out;
@@ -45,14 +37,15 @@ static uint32_t name_number(struct drawing *self, uint32_t name)
 {
 	if (!self->numbers[name]) {
 		self->numbers[name] = ++self->named;
-		column_text(self->columns, self->names, pool_text(&self->spans->names, name));
+		column_text(&self->answer->columns, self->names,
+			    pool_text(&self->spans->names, name));
 	}
 	return self->numbers[name] - 1;
 }
 
 static void row_write(struct drawing *self, const struct drawn_span *row)
 {
-	struct columns *columns = self->columns;
+	struct columns *columns = &self->answer->columns;
 
 	if (self->rows++ >= ROWS_MAX) {
 		self->left_out += row->count;
@@ -135,15 +128,10 @@ static void lane_row_draw(struct drawing *self, const struct span_row *row)
 	}
 }
 
-static const struct column_name span_columns[] = {
-	{ "lane", COLUMN_U32 },  { "level", COLUMN_U8 },  { "begin", COLUMN_F64 },
-	{ "end", COLUMN_F64 },   { "name", COLUMN_U32 },  { "correlation", COLUMN_F64 },
-	{ "count", COLUMN_U32 }, { "domain", COLUMN_U8 },
-};
-
-static void lanes_describe(struct json *json, const struct ui_session *session)
+static void lanes_describe(const struct answer *self)
 {
-	const struct spans *spans = &session->calls.spans;
+	const struct spans *spans = &self->session->calls.spans;
+	struct json *json = self->json;
 
 	json_list(json, "lanes");
 	for (size_t i = 0; i < spans->lane_count; i++) {
@@ -153,7 +141,8 @@ static void lanes_describe(struct json *json, const struct ui_session *session)
 		json_number(json, "number", i);
 		json_text(json, "title", lane->title);
 		json_text(json, "type", lane_type_names[lane->type]);
-		json_signed(json, "thread", ui_session_thread(session, lane->thread, lane->tid));
+		json_signed(json, "thread",
+			    ui_session_thread(self->session, lane->thread, lane->tid));
 		json_number(json, "depth", lane->depth);
 		json_number(json, "spans", lane->spans);
 		json_object_end(json);
@@ -165,40 +154,16 @@ static void lanes_describe(struct json *json, const struct ui_session *session)
 	json_list_end(json);
 }
 
-/* Lanes of the selected threads, and all that belong to no thread. */
-static bool *lanes_choose(const struct ui_session *session, const struct ui_range *range)
+/* Those of the selected threads, and all that belong to no thread. */
+static bool lane_is_wanted(const struct answer *self, const struct span_lane *lane)
 {
-	const struct spans *spans = &session->calls.spans;
-	bool *wanted = calloc(spans->lane_count + 1, sizeof(*wanted));
+	const struct ui_range *range = &self->command->range;
+	int64_t thread = ui_session_thread(self->session, lane->thread, lane->tid);
+	bool is_wanted = !range->thread_count || lane->thread < 0;
 
-	for (size_t i = 0; wanted && i < spans->lane_count; i++) {
-		const struct span_lane *lane = &spans->lanes[i];
-		int64_t thread = ui_session_thread(session, lane->thread, lane->tid);
-
-		wanted[i] = !range->thread_count || lane->thread < 0;
-		for (uint32_t j = 0; j < range->thread_count; j++)
-			wanted[i] |= thread == (int64_t)range->threads[j];
-	}
-	return wanted;
-}
-
-static int spans_draw(struct drawing *self, const struct ui_session *session,
-		      const struct ui_command *command)
-{
-	CLEANUP(free) bool *wanted = lanes_choose(session, &command->range);
-	CLEANUP(free)
-	uint32_t *numbers = calloc(self->spans->names.count + 1, sizeof(*self->numbers));
-
-	if (!wanted || !numbers)
-		return -ENOMEM;
-	self->numbers = numbers;
-	columns_begin(self->columns, span_columns, ARRAY_SIZE(span_columns));
-	self->names = columns_add(self->columns, "names", COLUMN_TEXTS);
-	for (size_t lane = 0; lane < self->spans->lane_count; lane++)
-		for (unsigned level = 0; wanted[lane] && level < self->spans->lanes[lane].depth;
-		     level++)
-			lane_row_draw(self, &self->spans->rows[lane * SPAN_LEVELS_MAX + level]);
-	return 0;
+	for (uint32_t i = 0; !is_wanted && i < range->thread_count; i++)
+		is_wanted = thread == (int64_t)range->threads[i];
+	return is_wanted;
 }
 
 /* Reports what was left out. */
@@ -222,182 +187,165 @@ static void limits_write(struct json *json, const struct drawing *self)
 	json_text(json, "limited", text);
 }
 
-static void empty_write(struct json *json, struct ui_session *session)
+static void empty_write(const struct answer *self)
 {
 	bool is_behind;
 
-	json_text(json, "empty", ui_session_calls_empty(session, &is_behind));
-	json_bool(json, "is_behind", is_behind);
+	json_text(self->json, "empty", ui_session_calls_empty(self->session, &is_behind));
+	json_bool(self->json, "is_behind", is_behind);
 }
 
-int answer_spans(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
+int answer_spans(struct answer *answer)
 {
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = spans_session(ui, command, err);
-	struct drawing self = { .columns = &columns };
-	int r;
+	static const struct column_name names[] = {
+		{ "lane", COLUMN_U32 },  { "level", COLUMN_U8 },  { "begin", COLUMN_F64 },
+		{ "end", COLUMN_F64 },   { "name", COLUMN_U32 },  { "correlation", COLUMN_F64 },
+		{ "count", COLUMN_U32 }, { "domain", COLUMN_U8 },
+	};
+	const struct ui_range *range = &answer->command->range;
+	const struct spans *spans = &answer->session->calls.spans;
+	struct drawing self = { .answer = answer, .spans = spans, .from_ns = range->from_ns };
 
-	if (!session)
-		return err->code;
-	self.spans = &session->calls.spans;
-	self.from_ns = command->range.from_ns;
-	self.to_ns = command->range.to_ns ? command->range.to_ns : ui_session_end_ns(session) + 1;
-	self.pixel_ns =
-		MAX((self.to_ns - MIN(self.to_ns, self.from_ns)) / MAX(command->width, 1u), 1u);
-	r = columns_init(&columns);
-	if (!r)
-		r = spans_draw(&self, session, command);
-	if (r)
-		return err_set(err, r, "calls: no memory");
-	lanes_describe(&columns.facts, session);
-	limits_write(&columns.facts, &self);
-	empty_write(&columns.facts, session);
-	return reply_columns(reply, &columns, command->is_json, err);
+	if (ui_session_spans(answer->session, answer->err))
+		return answer->err->code;
+	self.to_ns = range->to_ns ? range->to_ns : ui_session_end_ns(answer->session) + 1;
+	self.pixel_ns = MAX(
+		(self.to_ns - MIN(self.to_ns, self.from_ns)) / MAX(answer->command->width, 1u), 1u);
+	self.numbers = calloc(spans->names.count + 1, sizeof(*self.numbers));
+	if (!self.numbers)
+		return -ENOMEM;
+	columns_begin(&answer->columns, names, ARRAY_SIZE(names));
+	self.names = columns_add(&answer->columns, "names", COLUMN_TEXTS);
+	for (size_t i = 0; i < spans->lane_count; i++)
+		if (lane_is_wanted(answer, &spans->lanes[i]))
+			for (unsigned level = 0; level < spans->lanes[i].depth; level++)
+				lane_row_draw(&self, &spans->rows[i * SPAN_LEVELS_MAX + level]);
+	free(self.numbers);
+	lanes_describe(answer);
+	limits_write(answer->json, &self);
+	empty_write(answer);
+	return 0;
 }
 
-static const struct column_name flow_columns[] = {
-	{ "from_lane", COLUMN_U32 },   { "from_level", COLUMN_U8 }, { "from_time", COLUMN_F64 },
-	{ "to_lane", COLUMN_U32 },     { "to_level", COLUMN_U8 },   { "to_time", COLUMN_F64 },
-	{ "correlation", COLUMN_F64 },
-};
-
-static void flow_write(struct columns *columns, const struct span *cause, const struct span *work)
+int answer_flows(struct answer *self)
 {
-	cell_u32(columns, cause->lane);
-	cell_u8(columns, cause->level);
-	cell_f64(columns, (double)cause->begin_ns);
-	cell_u32(columns, work->lane);
-	cell_u8(columns, work->level);
-	cell_f64(columns, (double)work->begin_ns);
-	cell_f64(columns, (double)work->correlation);
-}
-
-int answer_flows(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
-{
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = spans_session(ui, command, err);
-	const struct spans *spans;
+	static const struct column_name names[] = {
+		{ "from_lane", COLUMN_U32 },   { "from_level", COLUMN_U8 },
+		{ "from_time", COLUMN_F64 },   { "to_lane", COLUMN_U32 },
+		{ "to_level", COLUMN_U8 },     { "to_time", COLUMN_F64 },
+		{ "correlation", COLUMN_F64 },
+	};
+	const struct ui_range *range = &self->command->range;
+	const struct spans *spans = &self->session->calls.spans;
+	struct columns *columns = &self->columns;
 	size_t first, end, last;
 
-	if (!session)
-		return err->code;
-	if (columns_init(&columns))
-		return err_set(err, -ENOMEM, "arrows: no memory");
-	spans = &session->calls.spans;
-	first = span_works_before(spans, command->range.from_ns);
-	end = command->range.to_ns ? span_works_before(spans, command->range.to_ns)
-				   : spans->work_count;
+	if (ui_session_spans(self->session, self->err))
+		return self->err->code;
+	first = span_works_before(spans, range->from_ns);
+	end = range->to_ns ? span_works_before(spans, range->to_ns) : spans->work_count;
 	end = MAX(end, first);
-	last = first + MIN(end - first, command->limit);
-	columns_begin(&columns, flow_columns, ARRAY_SIZE(flow_columns));
+	last = first + MIN(end - first, self->command->limit);
+	columns_begin(columns, names, ARRAY_SIZE(names));
 	for (size_t i = first; i < last; i++) {
 		const struct span *work = &spans->items[spans->works[i]];
+		const struct span *cause = spans_cause(spans, work);
 
-		flow_write(&columns, spans_cause(spans, work), work);
+		cell_u32(columns, cause->lane);
+		cell_u8(columns, cause->level);
+		cell_f64(columns, (double)cause->begin_ns);
+		cell_u32(columns, work->lane);
+		cell_u8(columns, work->level);
+		cell_f64(columns, (double)work->begin_ns);
+		cell_f64(columns, (double)work->correlation);
 	}
-	json_number(&columns.facts, "more", end - last);
-	empty_write(&columns.facts, session);
-	return reply_columns(reply, &columns, command->is_json, err);
+	json_number(self->json, "more", end - last);
+	empty_write(self);
+	return 0;
 }
 
 /* One call and the work that it caused, with all their recorded facts. */
 struct span_search {
-	struct json json;
-	struct ui_session *session;
+	struct answer *answer;
 	struct model *model;
-	uint64_t correlation, origin_ns;
+	uint64_t origin_ns;
 	bool wants_work, is_found;
 };
 
-static void frame_write(struct span_search *self, const struct call *call, uint32_t frame)
-{
-	const struct sample_frame *of = &call->samples->frames[frame];
-
-	for (uint32_t i = of->location_count; i-- > 0;) {
-		const struct sample_location *location =
-			&call->samples->locations[of->first_location + i];
-		struct call_name name = { "", "" };
-
-		(void)!call_names_find(&self->session->calls.names, call->samples, frame, location,
-				       &name);
-		json_object(&self->json, NULL);
-		json_text(&self->json, "name", name.function ? name.function : "");
-		json_text(&self->json, "module", name.module);
-		if (location->line) {
-			json_text(&self->json, "file", location->file);
-			json_number(&self->json, "line", location->line);
-		}
-		json_object_end(&self->json);
-	}
-}
-
 /* Outermost first. */
-static void frames_write(struct span_search *self, const struct call *call)
+static void frames_write(const struct answer *self, const struct call *call)
 {
 	uint32_t frames[STACK_DEPTH_MAX];
+	size_t count = stack_frames(call->samples, call->stack, frames);
+	struct json *json = self->json;
 
-	for (size_t count = stack_frames(call->samples, call->stack, frames); count-- > 0;)
-		frame_write(self, call, frames[count]);
+	json_list(json, "frames");
+	while (count-- > 0) {
+		const struct sample_frame *frame = &call->samples->frames[frames[count]];
+
+		for (uint32_t i = frame->location_count; i-- > 0;) {
+			const struct sample_location *location =
+				&call->samples->locations[frame->first_location + i];
+			struct call_name name = { "", "" };
+
+			(void)!call_names_find(&self->session->calls.names, call->samples,
+					       frames[count], location, &name);
+			json_object(json, NULL);
+			json_text(json, "name", name.function ? name.function : "");
+			json_text(json, "module", name.module);
+			if (location->line) {
+				json_text(json, "file", location->file);
+				json_number(json, "line", location->line);
+			}
+			json_object_end(json);
+		}
+	}
+	json_list_end(json);
 }
 
-static void call_write(struct span_search *self, const struct call *call, const char *key)
+static int call_visit(const struct call *call, void *context)
 {
-	struct json *json = &self->json;
+	struct span_search *self = context;
+	struct json *json = self->answer->json;
 
-	json_object(json, key);
+	if (call_is_work(call) != self->wants_work ||
+	    call_correlation(self->model, call) != self->answer->command->correlation)
+		return 0;
+	self->is_found = true;
+	json_object(json, self->wants_work ? NULL : "call");
 	json_text(json, "name", call_name(call));
 	json_text(json, "domain", domain_name(call->function->domain));
-	json_signed(json, "thread",
-		    ui_session_thread(self->session, call->thread->number, call->thread->tid));
+	json_signed(
+		json, "thread",
+		ui_session_thread(self->answer->session, call->thread->number, call->thread->tid));
 	json_number(json, "begin_ns", call->begin_ns - MIN(call->begin_ns, self->origin_ns));
 	json_number(json, "end_ns", call->end_ns - MIN(call->end_ns, self->origin_ns));
 	json_object(json, "values");
 	for (unsigned i = 0; i < call->value_count; i++)
 		json_number(json, value_name(call->function->values[i]), call->values[i]);
 	json_object_end(json);
-	json_list(json, "frames");
-	frames_write(self, call);
-	json_list_end(json);
+	frames_write(self->answer, call);
 	json_text(json, "stack_end", call->has_stack ? stack_end_key(call->stack_end) : "");
 	json_object_end(json);
-}
-
-static int span_look(const struct call *call, void *context)
-{
-	struct span_search *self = context;
-
-	if (call_is_work(call) != self->wants_work ||
-	    call_correlation(self->model, call) != self->correlation)
-		return 0;
-	self->is_found = true;
-	call_write(self, call, self->wants_work ? NULL : "call");
 	return !self->wants_work;
 }
 
-int answer_span(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		struct err *err)
+int answer_span(struct answer *answer)
 {
-	struct ui_session *session = spans_session(ui, command, err);
-	struct span_search self = { .json.out = reply->out, .correlation = command->correlation };
-	int r = 0;
+	struct calls *calls = &answer->session->calls;
+	struct span_search self = { .answer = answer };
+	int r = ui_session_spans(answer->session, answer->err);
 
-	if (!session)
-		return err->code;
-	self.session = session;
-	json_object(&self.json, NULL);
-	if (command->correlation && (self.model = calls_hold(&session->calls))) {
-		self.origin_ns = calls_origin_ns(&session->calls, self.model);
-		r = model_each_call(self.model, span_look, &self);
+	if (!r && answer->command->correlation && (self.model = calls_hold(calls))) {
+		self.origin_ns = calls_origin_ns(calls, self.model);
+		r = model_each_call(self.model, call_visit, &self);
 		self.wants_work = true;
-		json_list(&self.json, "work");
+		json_list(answer->json, "work");
 		if (r >= 0)
-			r = model_each_call(self.model, span_look, &self);
-		json_list_end(&self.json);
-		calls_release(&session->calls);
+			r = model_each_call(self.model, call_visit, &self);
+		json_list_end(answer->json);
+		calls_release(calls);
 	}
-	json_bool(&self.json, "found", self.is_found);
-	json_object_end(&self.json);
-	return r < 0 ? err_set(err, r, "call: no memory") : 0;
+	json_bool(answer->json, "found", self.is_found);
+	return MIN(r, 0);
 }

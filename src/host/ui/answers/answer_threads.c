@@ -12,67 +12,49 @@
 #define TOP_FUNCTIONS 20u
 #define TOP_WINDOW_NS UINT64_C(10000000000)
 
-static const struct column_name thread_columns[] = {
-	{ "number", COLUMN_U32 },    { "pid", COLUMN_U32 },        { "tid", COLUMN_U32 },
-	{ "name", COLUMN_TEXTS },    { "process", COLUMN_TEXTS },  { "samples", COLUMN_F64 },
-	{ "on_cpu_ns", COLUMN_F64 }, { "waited_ns", COLUMN_F64 },  { "runnable_ns", COLUMN_F64 },
-	{ "disk_ns", COLUMN_F64 },   { "incomplete", COLUMN_F64 },
-};
-
-static void thread_write(struct columns *columns, const struct thread_profile *row)
+static int range_threads_read(const struct slice *slice, void *context)
 {
-	cell_u32(columns, row->thread->number);
-	cell_u32(columns, (uint32_t)row->thread->process->pid);
-	cell_u32(columns, (uint32_t)row->thread->tid);
-	cell_text(columns, row->thread->name);
-	cell_text(columns, row->thread->process->name);
-	cell_f64(columns, (double)thread_profile_count(row));
-	cell_f64(columns, (double)row->weights_ns[SAMPLE_RUNNING]);
-	cell_f64(columns, (double)row->weights_ns[SAMPLE_BLOCKED]);
-	cell_f64(columns, (double)row->weights_ns[SAMPLE_RUNNABLE]);
-	cell_f64(columns, (double)row->disk_ns);
-	cell_f64(columns, (double)row->incomplete);
-}
-
-static int threads_read_slice(const struct slice *slice, void *context)
-{
+	static const struct column_name names[] = {
+		{ "number", COLUMN_U32 },      { "pid", COLUMN_U32 },
+		{ "tid", COLUMN_U32 },         { "name", COLUMN_TEXTS },
+		{ "process", COLUMN_TEXTS },   { "samples", COLUMN_F64 },
+		{ "on_cpu_ns", COLUMN_F64 },   { "waited_ns", COLUMN_F64 },
+		{ "runnable_ns", COLUMN_F64 }, { "disk_ns", COLUMN_F64 },
+		{ "incomplete", COLUMN_F64 },
+	};
 	CLEANUP(free) struct thread_profile *rows = NULL;
-	struct columns *columns = context;
+	struct answer *self = context;
+	struct columns *columns = &self->columns;
 
 	if (slice_threads(slice, &rows))
 		return -ENOMEM;
-	columns_begin(columns, thread_columns, ARRAY_SIZE(thread_columns));
-	for (uint32_t i = 0; i < slice->model->thread_count; i++)
-		if (thread_profile_count(&rows[i]))
-			thread_write(columns, &rows[i]);
-	json_text(&columns->facts, "empty",
-		  columns->items[0].count ? "" : "no sample is in this range");
+	columns_begin(columns, names, ARRAY_SIZE(names));
+	for (uint32_t i = 0; i < slice->model->thread_count; i++) {
+		const struct model_thread *thread = rows[i].thread;
+
+		if (!thread_profile_count(&rows[i]))
+			continue;
+		cell_u32(columns, thread->number);
+		cell_u32(columns, (uint32_t)thread->process->pid);
+		cell_u32(columns, (uint32_t)thread->tid);
+		cell_text(columns, thread->name);
+		cell_text(columns, thread->process->name);
+		cell_f64(columns, (double)thread_profile_count(&rows[i]));
+		cell_f64(columns, (double)rows[i].weights_ns[SAMPLE_RUNNING]);
+		cell_f64(columns, (double)rows[i].weights_ns[SAMPLE_BLOCKED]);
+		cell_f64(columns, (double)rows[i].weights_ns[SAMPLE_RUNNABLE]);
+		cell_f64(columns, (double)rows[i].disk_ns);
+		cell_f64(columns, (double)rows[i].incomplete);
+	}
+	json_text(self->json, "empty", columns->items[0].count ? "" : "no sample is in this range");
 	return 0;
 }
 
-int answer_threads(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		   struct err *err)
+int answer_threads(struct answer *self)
 {
-	CLEANUP(columns_done) struct columns columns = { 0 };
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	int r;
-
-	if (!session)
-		return err->code;
-	r = columns_init(&columns);
-	if (!r)
-		r = ui_session_read(session, &command->range, KINDS_ALL, threads_read_slice,
-				    &columns);
-	return r ? err_set(err, r, "threads: no memory")
-		 : reply_columns(reply, &columns, command->is_json, err);
+	return ui_session_read(self->session, &self->command->range, KINDS_ALL, range_threads_read,
+			       self);
 }
-
-/* The report about a running session. */
-struct live_answer {
-	struct json json;
-	struct ui_session *session;
-	uint64_t since_ns; /* CLOCK_MONOTONIC */
-};
 
 static void thread_now_write(struct json *json, const struct ui_session *session,
 			     const struct slice *slice, const struct thread_profile *rows, size_t i)
@@ -175,81 +157,72 @@ static int now_renew(struct ui_session *session, uint64_t end_ns)
 	return r;
 }
 
-static void curve_write(struct live_answer *self, const char *key, size_t offset, double origin)
+/* The points that are newer than that; the times as of the session. */
+static void curves_write(struct json *json, const struct ui_session *session, uint64_t since_ns)
 {
-	const struct curves *curves = &self->session->curves;
+	static const struct {
+		const char *name;
+		size_t offset;
+	} kinds[] = { { "cpu_percent", offsetof(struct curve_point, cpu_percent) },
+		      { "rss_bytes", offsetof(struct curve_point, rss_bytes) },
+		      { "threads", offsetof(struct curve_point, threads) } };
+	const struct curves *curves = &session->curves;
+	size_t first = 0;
 
-	json_list(&self->json, key);
-	for (size_t i = 0; i < curves->count; i++)
-		if (curves->points[i].time_ns > self->since_ns) {
-			const char *at = (const char *)&curves->points[i] + offset;
+	while (first < curves->count && curves->points[first].time_ns <= since_ns)
+		first++;
+	json_object(json, "curves");
+	json_list(json, "time_ns");
+	for (size_t i = first; i < curves->count; i++)
+		json_number(json, NULL, curves->points[i].time_ns - session->origin_ns);
+	json_list_end(json);
+	for (size_t kind = 0; kind < ARRAY_SIZE(kinds); kind++) {
+		json_list(json, kinds[kind].name);
+		for (size_t i = first; i < curves->count; i++) {
+			const char *at = (const char *)&curves->points[i] + kinds[kind].offset;
 
-			json_rounded(&self->json, NULL, *(const double *)(const void *)at - origin,
-				     1);
+			json_rounded(json, NULL, *(const double *)(const void *)at, 1);
 		}
-	json_list_end(&self->json);
+		json_list_end(json);
+	}
+	json_object_end(json);
 }
 
-static void curve_times_write(struct live_answer *self)
+static int live_write(struct answer *self)
 {
-	const struct curves *curves = &self->session->curves;
-
-	json_list(&self->json, "time_ns");
-	for (size_t i = 0; i < curves->count; i++)
-		if (curves->points[i].time_ns > self->since_ns)
-			json_number(&self->json, NULL,
-				    curves->points[i].time_ns - self->session->origin_ns);
-	json_list_end(&self->json);
-}
-
-static void now_write(struct live_answer *self)
-{
-	const struct curves *curves = &self->session->curves;
+	struct ui_session *session = self->session;
+	const struct curves *curves = &session->curves;
 	const struct curve_point *last =
 		curves->count ? &curves->points[curves->count - 1] : &(struct curve_point){ 0 };
+	uint64_t end_ns = ui_session_end_ns(session), since = self->command->since;
+	struct json *json = self->json;
+	int r;
 
-	json_rounded(&self->json, "cpu_percent", last->cpu_percent, 1);
-	json_rounded(&self->json, "rss_bytes", last->rss_bytes, 0);
-	json_object(&self->json, "curves");
-	curve_times_write(self);
-	curve_write(self, "cpu_percent", offsetof(struct curve_point, cpu_percent), 0);
-	curve_write(self, "rss_bytes", offsetof(struct curve_point, rss_bytes), 0);
-	curve_write(self, "threads", offsetof(struct curve_point, threads), 0);
-	json_object_end(&self->json);
+	ui_session_write(session, json, "session");
+	json_number(json, "now_ns", end_ns);
+	json_number(json, "since",
+		    curves->last_ns > session->origin_ns ? curves->last_ns - session->origin_ns + 1
+							 : 0);
+	json_bool(json, "changed", session->state == UI_RECORDING || !since);
+	json_rounded(json, "cpu_percent", last->cpu_percent, 1);
+	json_rounded(json, "rss_bytes", last->rss_bytes, 0);
+	curves_write(json, session, since ? session->origin_ns + since - 1 : 0);
+	r = now_renew(session, end_ns);
+	if (r)
+		return r;
+	json_raw(json, "threads", session->now.threads);
+	json_raw(json, "top", session->now.top);
+	json_number(json, "top_total_ns", session->now.top_total_ns);
+	return 0;
 }
 
 /* `since` is the time up to which the client has curves, in the time of the session, and one. */
-int answer_live(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		struct err *err)
+int answer_live(struct answer *self)
 {
-	struct ui_session *session = sessions_find(&ui->sessions, command->range.session, err);
-	struct live_answer self = { .json.out = reply->out, .session = session };
-	uint64_t end_ns;
 	int r;
 
-	if (!session)
-		return err->code;
-	pthread_mutex_lock(&ui->sessions.lock);
-	end_ns = ui_session_end_ns(session);
-	self.since_ns = session->origin_ns + command->since - (command->since != 0);
-	if (!command->since)
-		self.since_ns = 0;
-	json_object(&self.json, NULL);
-	ui_session_write(session, &self.json, "session");
-	json_number(&self.json, "now_ns", end_ns);
-	json_number(&self.json, "since",
-		    session->curves.last_ns > session->origin_ns
-			    ? session->curves.last_ns - session->origin_ns + 1
-			    : 0);
-	json_bool(&self.json, "changed", session->state == UI_RECORDING || !command->since);
-	now_write(&self);
-	r = now_renew(session, end_ns);
-	if (!r) {
-		json_raw(&self.json, "threads", session->now.threads);
-		json_raw(&self.json, "top", session->now.top);
-		json_number(&self.json, "top_total_ns", session->now.top_total_ns);
-	}
-	json_object_end(&self.json);
-	pthread_mutex_unlock(&ui->sessions.lock);
-	return r ? err_set(err, r, "live: no memory") : 0;
+	pthread_mutex_lock(&self->ui->sessions.lock);
+	r = live_write(self);
+	pthread_mutex_unlock(&self->ui->sessions.lock);
+	return r;
 }

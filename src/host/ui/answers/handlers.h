@@ -20,11 +20,22 @@ struct ui {
 	_Atomic unsigned exports; /* being written now */
 };
 
-/* 0, or an error, which becomes the answer. */
-typedef int ui_handler(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		       struct err *err);
+struct answer {
+	struct ui *ui;
+	const struct ui_command *command;
+	struct ui_session *session; /* of the command; NULL: the route has none */
+	struct reply *reply;
+	struct columns columns; /* of a table */
+	struct json *json;      /* the open object: the answer, or the facts of a table */
+	struct err *err;
+};
 
-extern ui_handler *const ui_handlers[UI_VERBS];
+/* 0, or an error, which becomes the answer; where `err` is not set, memory was lacking. */
+typedef int ui_handler(struct answer *answer);
 
 #define ROUTE(VERB, handler, ...) ui_handler answer_##handler;
 #include "host/ui/request/routes.def"
+
+/* Makes the answer to a command.  0, or the error. */
+int answer_make(struct ui *ui, const struct ui_command *command, struct reply *reply,
+		struct err *err) MUST_CHECK;

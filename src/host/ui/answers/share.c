@@ -106,7 +106,7 @@ static int answer_embed(struct sharing *self, const char *key, const struct ui_c
 	int r = reply_open(&reply, 0, self->err);
 
 	if (!r)
-		r = ui_handlers[command->verb](self->ui, command, &reply, self->err);
+		r = answer_make(self->ui, command, &reply, self->err);
 	return r ? r : reply_embed(self, key, &reply);
 }
 
@@ -274,36 +274,30 @@ int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const ch
 	return r == -EFBIG ? err_fix(err, "--from and --to take a shorter part") : r;
 }
 
-static int size_write(struct reply *reply, uint64_t size)
+int answer_share(struct answer *self)
 {
+	struct reply *reply = self->reply;
 	struct json json = { .out = reply->out };
-
-	rewind(reply->out);
-	(void)!ftruncate(fileno(reply->out), 0);
-	json_object(&json, NULL);
-	json_number(&json, "bytes", size);
-	json_number(&json, "limit", SHARE_MAX);
-	json_bool(&json, "allowed", size <= SHARE_MAX);
-	json_object_end(&json);
-	return 0;
-}
-
-int answer_share(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		 struct err *err)
-{
-	int r = share_write(ui, &command->range, reply->out, err);
 	uint64_t size = 0;
+	int r = share_write(self->ui, &self->command->range, reply->out, self->err);
 
 	if (!r)
-		r = size_check(reply->out, &size, err);
-	if (command->is_size_only && size) {
-		*err = (struct err){ 0 };
-		return size_write(reply, size);
+		r = size_check(reply->out, &size, self->err);
+	if (self->command->is_size_only && size) {
+		*self->err = (struct err){ 0 };
+		rewind(reply->out);
+		(void)!ftruncate(fileno(reply->out), 0);
+		json_object(&json, NULL);
+		json_number(&json, "bytes", size);
+		json_number(&json, "limit", SHARE_MAX);
+		json_bool(&json, "allowed", size <= SHARE_MAX);
+		json_object_end(&json);
+		return 0;
 	}
 	if (r)
-		return r == -EFBIG ? err_fix(err, "select a shorter range") : r;
+		return r == -EFBIG ? err_fix(self->err, "select a shorter range") : r;
 	reply->head.type = UI_TYPE_FILE;
 	snprintf(reply->head.file, sizeof(reply->head.file), "limpet-%u.html",
-		 command->range.session);
+		 self->command->range.session);
 	return 0;
 }

@@ -36,11 +36,6 @@ struct columns {
 int columns_init(struct columns *ret) MUST_CHECK;
 void columns_done(struct columns *columns);
 
-static inline void columns_done_at_scope_end(struct columns *columns)
-{
-	columns_done(columns);
-}
-
 /* The number of the new column. */
 unsigned columns_add(struct columns *columns, const char *name, enum column_type type);
 

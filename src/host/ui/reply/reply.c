@@ -68,16 +68,6 @@ void reply_fail(struct reply *reply, const struct err *err)
 	json_object_end(&json);
 }
 
-int reply_columns(struct reply *reply, struct columns *columns, bool is_json, struct err *err)
-{
-	int r = columns_write(columns, is_json, reply->out);
-
-	if (r)
-		return err_set(err, r, r == -EFBIG ? "the answer is too large" : "no memory");
-	reply->head.type = is_json ? UI_TYPE_JSON : UI_TYPE_COLUMNS;
-	return 0;
-}
-
 int reply_send(struct reply *reply, int socket)
 {
 	union {

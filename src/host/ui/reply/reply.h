@@ -24,9 +24,5 @@ static inline void reply_close_at_scope_end(struct reply *reply)
 /* Discards what was written, and writes the error instead. */
 void reply_fail(struct reply *reply, const struct err *err);
 
-/* The columns in the requested format.  0, or -ENOMEM with the reason. */
-int reply_columns(struct reply *reply, struct columns *columns, bool is_json,
-		  struct err *err) MUST_CHECK;
-
 /* Sends it; 0 or -errno. */
 int reply_send(struct reply *reply, int socket) MUST_CHECK;

@@ -37,6 +37,9 @@ enum route_trait {
 	ROUTE_SHARED = 1 << 2,       /* a shared page has it, */
 	ROUTE_BY_KIND = 1 << 3,      /* once for each kind of samples, */
 	ROUTE_BY_DIRECTION = 1 << 4, /* and from both ends of stacks */
+	/* The answer is an object, but: */
+	ROUTE_TABLE = 1 << 5, /* facts and columns */
+	ROUTE_FILE = 1 << 6,  /* what the handler writes */
 };
 
 struct route {

@@ -332,7 +332,7 @@ static int dump_run(const struct command_line *line, struct err *err)
 
 	if (!r)
 		r = operand_process(line, values->pid, &pid, err);
-	/* A JVM and servers are asked before. */
+	/* The JVM and the servers answer before the dump. */
 	if (!r && values->java_names)
 		r = jvm_write_names(pid, /* start_tick */ 0, &trace, err);
 	if (!r && values->debuginfod)

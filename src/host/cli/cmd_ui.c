@@ -25,7 +25,8 @@ static const struct option_desc ui_options[] = {
 	  OPTION_NUMBER },
 	{ 0, "socket", "PATH", "listen on a socket file instead, for your user alone",
 	  FIELD(socket), OPTION_ONCE },
-	{ 0, "lease", "TIME", "stop tracing when no browser has asked for TIME (30s; 0: never)",
+	{ 0, "lease", "TIME",
+	  "stop tracing when no browser has sent a request for TIME (30s; 0: never)",
 	  FIELD(lease_ns), OPTION_DURATION },
 	{ 0, "no-open", NULL, "print the address only; open no browser", FIELD(no_open) },
 	{ 'j', "json", NULL, "print where it listens as one JSON object", FIELD(is_json) },
@@ -98,8 +99,8 @@ const struct command command_ui = {
 	.defaults = &(const struct ui_values){ .lease_ns = UI_LEASE_NS },
 	.run = ui_run,
 	.notes =
-		"Listens on 127.0.0.1 and [::1] only; the page asks for everything with the secret\n"
-		"that is in its address. Two recordings are compared.  When no browser has asked for 30 s,\n"
+		"Listens on 127.0.0.1 and [::1] only; each request of the page carries the secret that is in\n"
+		"its address.  Two recordings are compared.  When no browser has sent a request for 30 s,\n"
 		"traces end and limpet detaches; what was recorded stays.\n"
 		"\n"
 		"examples:\n"

@@ -85,7 +85,7 @@ struct stack_ends sampling_ends(const struct sampling_totals *totals, bool is_sy
 				    is_system_wide };
 }
 
-/* No hint for a process that has ended. */
+/* Suggests limpet dump only for a process that still runs. */
 static int samples_hint(const struct sampling_options *options, bool has_ended, struct err *err)
 {
 	const char *more =

@@ -8,7 +8,7 @@
 
 #define HZ_NOT_GIVEN UINT64_MAX
 
-/* As typed. */
+/* The options as typed. */
 struct sample_words {
 	uint64_t hz; /* HZ_NOT_GIVEN */
 	bool off_cpu, children, is_system_wide;

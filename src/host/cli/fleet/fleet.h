@@ -7,7 +7,7 @@
 #include "host/cli/common/command.h"
 #include "host/fleet/job/fleet_job.h"
 
-/* As typed. */
+/* The options as typed. */
 struct fleet_values {
 	struct fleet_who who;
 	const char *limpet;

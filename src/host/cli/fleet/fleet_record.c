@@ -50,11 +50,11 @@ static const struct option_desc record_options[] = {
 	{ 0 },
 };
 
-/* One visit under way. */
+/* One recording of a fleet. */
 struct fleet_recording {
 	const struct record_fleet_values *values;
 	struct fleet_values whom; /* the values', with fewer ranks where too many would be traced */
-	char ranks[LIST_BYTES];   /* those */
+	char ranks[LIST_BYTES];   /* the list of those */
 	struct words words;
 	char options[OPTIONS_MAX]; /* the same, for people */
 	struct fleet_folder folder;

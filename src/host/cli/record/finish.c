@@ -188,7 +188,7 @@ static void warn_work(const struct work_left *left, const struct trace_queues *q
 		"warning: # of limpet's queues remain until the devices are done with them\n");
 }
 
-/* More room does not help counters that could not be made. */
+/* More room in the rings does not help records that could not be made. */
 static void warn_lost(const struct tracing_totals *totals)
 {
 	uint64_t unmade = totals->collected.drops[DROP_NO_COUNTER];
@@ -255,7 +255,7 @@ static int judge_windows(const struct visit *self, const struct recorder_outcome
 	return err_exit(err, EXIT_NOTHING_CAPTURED);
 }
 
-/* One of them suffices; missing ones are reported all the same. */
+/* Samples, records or windows suffice; the kinds that are missing are warnings then. */
 static int judge_outcome(const struct visit *self, const struct outcome *outcome, struct err *err)
 {
 	struct err missing[3] = { 0 }, *samples = &missing[0], *records = &missing[1];

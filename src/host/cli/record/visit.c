@@ -64,7 +64,7 @@ static void visit_looked(void *context)
 	}
 }
 
-/* A descendant's domains are its own. */
+/* Domains that a descendant lacks are no warning: it may run another program. */
 static void visit_joined(void *context, const struct tracing *tracing)
 {
 	struct visit *self = context;

@@ -77,7 +77,7 @@ static int by_calls(const void *left, const void *right)
 	return a->calls > b->calls ? -1 : a->calls < b->calls;
 }
 
-/* The first order is theirs. */
+/* Sites are in the first order already. */
 static const struct {
 	const char *title;
 	int (*compare)(const void *left, const void *right);

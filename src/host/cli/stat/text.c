@@ -236,7 +236,7 @@ static void text_end(const struct stat_view *view, const char *ending)
 
 const struct stat_writer stat_text = { text_begin, text_span, text_end };
 
-/* Of the first process that has one; no name: there is none. */
+/* Why an event was not counted, in the first process that has a reason; name "": in none. */
 struct noted_reason {
 	char name[COUNTER_NAME_MAX];
 	struct counter_reason reason;

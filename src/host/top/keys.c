@@ -8,15 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#define PAGE_ROWS 10u
+#define PAGE_ROWS 10L
 #define ESCAPE    0x1bu
-
-static unsigned key_quit(struct view *view, const struct picture *picture)
-{
-	(void)view;
-	(void)picture;
-	return VIEW_QUIT;
-}
 
 static unsigned show_help(struct view *view, const struct picture *picture)
 {
@@ -56,13 +49,6 @@ static unsigned pause_picture(struct view *view, const struct picture *picture)
 	return view->is_paused ? 0 : VIEW_TAKE;
 }
 
-static unsigned freeze_picture(struct view *view, const struct picture *picture)
-{
-	(void)view;
-	(void)picture;
-	return VIEW_FREEZE;
-}
-
 static unsigned next_pane(struct view *view, const struct picture *picture)
 {
 	(void)picture;
@@ -92,7 +78,7 @@ static unsigned next_window(struct view *view, const struct picture *picture)
 {
 	(void)picture;
 	view->window++;
-	return VIEW_TAKE;
+	return 0;
 }
 
 static unsigned choose_thread(struct view *view, const struct picture *picture)
@@ -124,20 +110,16 @@ static unsigned open_function(struct view *view, const struct picture *picture)
 	return VIEW_TAKE;
 }
 
-static unsigned open_neighbour(struct view *view, const struct picture *picture)
-{
-	const struct picture_neighbour *row = opened_row(picture, view->opened.cursor);
-
-	if (!row)
-		return 0;
-	opened_push(&view->opened, row->name, row->module);
-	return VIEW_TAKE;
-}
-
 static unsigned open_row(struct view *view, const struct picture *picture)
 {
-	if (view->opened.depth)
-		return open_neighbour(view, picture);
+	const struct picture_neighbour *row;
+
+	if (view->opened.depth) {
+		row = opened_row(picture, view->opened.cursor);
+		if (row)
+			opened_push(&view->opened, row->name, row->module);
+		return row ? VIEW_TAKE : 0;
+	}
 	if (view->focus == PANE_THREADS)
 		return choose_thread(view, picture);
 	if (view->focus == PANE_FUNCTIONS)
@@ -177,7 +159,7 @@ static void move_function(struct view *view, const struct picture *picture, long
 }
 
 /* Not limited at the end here: the drawing code limits it to the end. */
-static unsigned scroll_by(struct view *view, const struct picture *picture, long rows_down)
+static void scroll_by(struct view *view, const struct picture *picture, long rows_down)
 {
 	size_t *scroll = &view->scroll[view->focus];
 
@@ -191,32 +173,6 @@ static unsigned scroll_by(struct view *view, const struct picture *picture, long
 		*scroll -= MIN(*scroll, (size_t)-rows_down);
 	else
 		*scroll += (size_t)rows_down;
-	return 0;
-}
-
-static unsigned row_up(struct view *view, const struct picture *picture)
-{
-	return scroll_by(view, picture, -1);
-}
-
-static unsigned row_down(struct view *view, const struct picture *picture)
-{
-	return scroll_by(view, picture, 1);
-}
-
-static unsigned page_up(struct view *view, const struct picture *picture)
-{
-	return scroll_by(view, picture, -(long)PAGE_ROWS);
-}
-
-static unsigned page_down(struct view *view, const struct picture *picture)
-{
-	return scroll_by(view, picture, PAGE_ROWS);
-}
-
-static unsigned to_begin(struct view *view, const struct picture *picture)
-{
-	return scroll_by(view, picture, INT32_MIN);
 }
 
 static unsigned key_back(struct view *view, const struct picture *picture)
@@ -240,46 +196,56 @@ static unsigned key_back(struct view *view, const struct picture *picture)
 }
 
 const struct key_binding key_bindings[] = {
-	{ { 'q', 'Q' }, "q", "quit", "leave", key_quit },
+	{ { 'q', 'Q' }, "q", "quit", "leave", .orders = VIEW_QUIT },
 	{ { '?', 'h' }, "?", "help", "show this page; again: back", show_help },
 	{ { '/' },
 	  "/",
 	  "filter",
 	  "show only functions with this text in name or module",
 	  type_filter,
-	  true },
+	  .is_of_panes = true },
 	{ { '\n', '\r' },
 	  "Enter",
 	  "open",
 	  "open a function (callers, callees, lines) or show one thread alone",
 	  open_row },
-	{ { 's' }, "s", "sort", "sort this pane by the next column", sort_rows, true },
+	{ { 's' },
+	  "s",
+	  "sort",
+	  "sort this pane by the next column",
+	  sort_rows,
+	  .is_of_panes = true },
 	{ { ' ' }, "Space", "pause", "hold the screen still; sampling goes on", pause_picture },
 	{ { 'f' },
 	  "f",
 	  "freeze",
 	  "write the samples kept to a file, for limpet report and export",
-	  freeze_picture },
+	  .orders = VIEW_FREEZE },
 	{ { '\t' },
 	  "Tab",
 	  "pane",
 	  "go to the next pane: threads, functions, flame view",
 	  next_pane,
-	  true },
-	{ { 'z' }, "z", "zoom", "show this pane alone; again: all", key_zoom, true },
+	  .is_of_panes = true },
+	{ { 'z' }, "z", "zoom", "show this pane alone; again: all", key_zoom, .is_of_panes = true },
 	{ { 'v' }, "v", "view", "on CPU, waiting, runnable, all (with --off-cpu)", next_kinds },
-	{ { 'w' }, "w", "window", "show the last 10 s, 60 s, all that is kept, 2 s", next_window },
-	{ { VIEW_KEY_UP, 'k' }, "Up", "", "a row up; k too", row_up },
-	{ { VIEW_KEY_DOWN, 'j' }, "Down", "", "a row down; j too", row_down },
-	{ { VIEW_KEY_PAGE_UP }, "PgUp", "", "ten rows up", page_up },
-	{ { VIEW_KEY_PAGE_DOWN }, "PgDn", "", "ten rows down", page_down },
-	{ { VIEW_KEY_HOME, 'g' }, "Home", "", "the first row; g too", to_begin },
+	{ { 'w' },
+	  "w",
+	  "window",
+	  "show the last 10 s, 60 s, all that is kept, 2 s",
+	  next_window,
+	  .orders = VIEW_TAKE },
+	{ { VIEW_KEY_UP, 'k' }, "Up", "", "a row up; k too", .rows_down = -1 },
+	{ { VIEW_KEY_DOWN, 'j' }, "Down", "", "a row down; j too", .rows_down = 1 },
+	{ { VIEW_KEY_PAGE_UP }, "PgUp", "", "ten rows up", .rows_down = -PAGE_ROWS },
+	{ { VIEW_KEY_PAGE_DOWN }, "PgDn", "", "ten rows down", .rows_down = PAGE_ROWS },
+	{ { VIEW_KEY_HOME, 'g' }, "Home", "", "the first row; g too", .rows_down = INT32_MIN },
 	{ { ESCAPE, VIEW_KEY_BACKSPACE },
 	  "Esc",
 	  "",
 	  "back; no filter, no chosen thread, no zoom; Backspace too",
 	  key_back },
-	{ { 0 }, NULL, NULL, NULL, NULL, false },
+	{ { 0 } },
 };
 
 /* Only visible characters; the rest of a long text is ignored. */
@@ -320,8 +286,12 @@ unsigned view_key(struct view *view, const struct picture *picture, uint32_t key
 	view->message[0] = '\0';
 	if (view->is_typing)
 		return edit_filter(view, key);
-	for (const struct key_binding *binding = key_bindings; binding->name; binding++)
-		if (has_key(binding, key) && !(binding->is_of_panes && view->opened.depth))
-			return binding->act(view, picture);
+	for (const struct key_binding *binding = key_bindings; binding->name; binding++) {
+		if (!has_key(binding, key) || (binding->is_of_panes && view->opened.depth))
+			continue;
+		if (binding->rows_down)
+			scroll_by(view, picture, binding->rows_down);
+		return binding->orders | (binding->act ? binding->act(view, picture) : 0);
+	}
 	return 0;
 }

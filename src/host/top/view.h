@@ -3,7 +3,22 @@
  */
 #pragma once
 
-#include "host/top/opened.h"
+#include "host/top/picture.h"
+
+#define OPENED_DEPTH 16u
+
+/* Which function: the same name in the same module is the same one. */
+struct function_id {
+	char name[256], module[128];
+};
+
+/* The page of one function: its callers, callees and lines.  Going back closes the functions opened
+ * from there one by one. */
+struct opened {
+	struct function_id path[OPENED_DEPTH]; /* the page is that of the last one */
+	unsigned depth;                        /* 0: none is opened */
+	size_t cursor;                         /* of callers, then callees */
+};
 
 enum pane { PANE_THREADS, PANE_FUNCTIONS, PANE_FLAME, PANES };
 
@@ -46,7 +61,9 @@ struct key_binding {
 	uint32_t keys[4]; /* each of them; 0: no more */
 	const char *name, *label;
 	const char *help;
-	unsigned (*act)(struct view *view, const struct picture *picture);
+	unsigned (*act)(struct view *view, const struct picture *picture); /* NULL: */
+	long rows_down;   /* moves the cursor; 0: nothing */
+	unsigned orders;  /* of enum view_order */
 	bool is_of_panes; /* there are none on the page of a function */
 };
 
@@ -79,3 +96,15 @@ const struct picture_function **view_functions(const struct view *view,
 size_t view_cursor(const struct view *view, const struct picture_function **rows, size_t count);
 /* Does the filter find this? */
 bool view_finds(const struct view *view, const char *text);
+
+bool function_id_is(const struct function_id *id, const char *name, const char *module);
+void function_id_set(struct function_id *id, const char *name, const char *module);
+
+/* "" where none is opened. */
+const char *opened_name(const struct opened *opened);
+const char *opened_module(const struct opened *opened);
+
+void opened_push(struct opened *opened, const char *name, const char *module);
+/* Callers and callees, of which `row` counts through both; NULL: there is none. */
+const struct picture_neighbour *opened_row(const struct picture *picture, size_t row);
+void opened_move(struct opened *opened, const struct picture *picture, long rows_down);

@@ -66,11 +66,6 @@ static const struct option_desc top_option_table[] = {
 	{ 0 },
 };
 
-static double share_percent(uint64_t part, uint64_t whole)
-{
-	return (double)share_of(part, whole) / 100;
-}
-
 static void print_head(const struct picture *picture)
 {
 	const char *kinds = profile_kinds_name(picture->kinds);

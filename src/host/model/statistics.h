@@ -33,7 +33,13 @@ double statistics_sample_deviation_ns(const struct statistics *statistics);
  * shows is rounded so. */
 uint64_t share_of(uint64_t part, uint64_t whole);
 
-/* The same in percent, to a tenth; and of a share that is known with all its digits, or of the
+/* The same in percent. */
+static inline double share_percent(uint64_t part, uint64_t whole)
+{
+	return (double)share_of(part, whole) / 100;
+}
+
+/* To a tenth; and of a share that is known with all its digits, or of the
  * difference of two: towards 0. */
 double share_tenths(uint64_t part, uint64_t whole);
 double share_shown(double percent);

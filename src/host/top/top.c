@@ -5,6 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/live/freeze.h"
 #include "host/live/live.h"
 #include "host/live/thread_watch.h"
@@ -152,7 +153,6 @@ static void top_describe(struct top *self, struct picture *picture)
 static void name_thread(struct top *self, struct picture_thread *thread)
 {
 	struct watched_thread watched;
-	size_t length;
 	pid_t pid;
 
 	if (!live_thread_process(self->live, thread->tid, &pid) ||
@@ -160,12 +160,11 @@ static void name_thread(struct top *self, struct picture_thread *thread)
 		return;
 	if (watched.name[0])
 		snprintf(thread->name, sizeof(thread->name), "%s", watched.name);
-	length = strlen(thread->name);
 	if (watched.held || watched.waited)
-		snprintf(thread->name + length, sizeof(thread->name) - length,
-			 " (GIL %" PRIu64 " %%, waits for it %" PRIu64 " %%)",
-			 share_of(watched.held, watched.looks) / 100,
-			 share_of(watched.waited, watched.looks) / 100);
+		print_append(thread->name, sizeof(thread->name),
+			     " (GIL %lu %%, waits for it %lu %%)",
+			     share_of(watched.held, watched.looks) / 100,
+			     share_of(watched.waited, watched.looks) / 100);
 }
 
 static int by_tid(const void *left, const void *right)

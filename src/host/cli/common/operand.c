@@ -33,7 +33,6 @@ static void operand_visit(const struct process *process, void *context)
 	struct namesakes *found = context;
 	const char *slash = strrchr(process->executable, '/'), *own_name = process->status.name;
 	char script[sizeof(process->command)], command[256], *shown;
-	size_t used = strlen(found->list);
 
 	if (process->pid == process->rights.pid || process->stat.is_kernel_thread ||
 	    process->has_ended)
@@ -52,7 +51,7 @@ static void operand_visit(const struct process *process, void *context)
 		return;
 	shown = show_short_command(process, command, sizeof(command));
 	text_shorten(shown, LISTED_TEXT);
-	print_into(found->list + used, sizeof(found->list) - used, "%d: %s\n", process->pid, shown);
+	print_append(found->list, sizeof(found->list), "%d: %s\n", process->pid, shown);
 }
 
 static int judge_namesakes(const struct namesakes *found, pid_t *ret, struct err *err)

@@ -15,7 +15,7 @@ static bool find_reason(const struct stack_ends *ends, unsigned end, double *ret
 {
 	if (end == STACK_COMPLETE || !ends->counts[end])
 		return false;
-	*ret_share = (double)share_of(ends->counts[end], ends->count) / 100;
+	*ret_share = share_percent(ends->counts[end], ends->count);
 	*ret_fix = stack_end_fix(end, ends->sampler, ends->is_system_wide);
 	return true;
 }

@@ -112,8 +112,8 @@ const char *node_part_label(const struct node_part *part, char ret[NODE_PART_MAX
 	print_into(ret, NODE_PART_MAX, "%s on %.100s",
 		   rank_set_describe(&part->ranks, ranks, sizeof(ranks)), part->node);
 	if (count)
-		snprintf(ret + strlen(ret), NODE_PART_MAX - strlen(ret), " (pid%s %s)",
-			 plural(count), rank_set_describe(&part->pids, pids, sizeof(pids)));
+		print_append(ret, NODE_PART_MAX, " (pid%s %s)", plural(count),
+			     rank_set_describe(&part->pids, pids, sizeof(pids)));
 	return ret;
 }
 

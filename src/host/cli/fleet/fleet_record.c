@@ -137,7 +137,6 @@ static void option_add(struct words *ret, const struct option_desc *option, cons
 static int words_fill(struct fleet_recording *self, struct err *err)
 {
 	static const struct record_values usual = RECORD_VALUES;
-	size_t used = 0;
 
 	for (const struct option_desc *option = what_options; option->long_name; option++)
 		option_add(&self->words, option,
@@ -145,9 +144,9 @@ static int words_fill(struct fleet_recording *self, struct err *err)
 			   (const char *)&usual + option->offset);
 	if (self->words.has_failed || self->words.count > RECORD_WORDS_MAX)
 		return err_set(err, -ENOMEM, "options: no memory");
-	for (size_t i = 0; i < self->words.count && used < sizeof(self->options); i++)
-		used += (size_t)snprintf(self->options + used, sizeof(self->options) - used, "%s%s",
-					 i ? " " : "", self->words.items[i]);
+	for (size_t i = 0; i < self->words.count; i++)
+		print_append(self->options, sizeof(self->options), "%s%s", i ? " " : "",
+			     self->words.items[i]);
 	return 0;
 }
 

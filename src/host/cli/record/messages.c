@@ -64,20 +64,16 @@ static const char *cost_text(const struct visit *self)
 /* "4711 (redis-server)", for each of them. */
 static const char *name_processes(const struct visit *self, char *ret, size_t room)
 {
-	size_t used = 0;
-
 	if (self->values->samples.is_system_wide)
 		return "every process";
 	ret[0] = '\0';
-	for (size_t i = 0; i < self->pid_count && used < room; i++) {
+	for (size_t i = 0; i < self->pid_count; i++) {
 		char name[32] = "";
 		struct err ignored;
 
 		if (proc_read_small(self->pids[i], "comm", name, sizeof(name), &ignored) > 0)
 			name[strcspn(name, "\n")] = '\0';
-		print_into(ret + used, room - used, "%s%d (%s)", i ? ", " : "", self->pids[i],
-			   name);
-		used += strlen(ret + used);
+		print_append(ret, room, "%s%d (%s)", i ? ", " : "", self->pids[i], name);
 	}
 	return ret;
 }

@@ -16,10 +16,10 @@ uint32_t rows_shown(const struct recording_report *report, uint64_t count)
 	return (uint32_t)(report->limit ? MIN(count, report->limit) : count);
 }
 
-void print_rest(const struct recording_report *report, uint64_t count)
+void print_rest(const struct recording_report *report, int indent, uint64_t count)
 {
 	if (rows_shown(report, count) < count)
-		print(stdout, "%10s and %lu more (-n 0 shows all)\n", "",
+		print(stdout, "%*s and %lu more (-n 0 shows all)\n", indent, "",
 		      count - rows_shown(report, count));
 }
 
@@ -37,7 +37,7 @@ void print_statistics(const struct recording_report *report, const struct statis
 	      time_in_unit(report, statistics->total_ns), in_unit(report, statistics->mean_ns),
 	      time_in_unit(report, statistics->least_ns), time_in_unit(report, statistics->most_ns),
 	      in_unit(report, statistics_deviation_ns(statistics)),
-	      (double)share_of(statistics->total_ns, whole_ns) / 100);
+	      share_percent(statistics->total_ns, whole_ns));
 }
 
 void write_statistics(struct json *json, const struct statistics *statistics, uint64_t whole_ns)
@@ -82,7 +82,7 @@ static void print_processes(const struct recording_report *report)
 			print(stdout, "process %d (%" PRINAME "): %" PRINAME "\n", process->pid,
 			      process->name, process->command);
 	}
-	print_rest(report, named);
+	print_rest(report, 10, named);
 	if (nameless)
 		print(stdout, "%10s and %u more that ended before their names were read\n", "",
 		      nameless);
@@ -209,7 +209,7 @@ void print_functions(const struct recording_report *report)
 				: "");
 		for (uint32_t i = first; i < first + rows_shown(report, end - first); i++)
 			print_function(report, &rows[i], width);
-		print_rest(report, end - first);
+		print_rest(report, 10, end - first);
 	}
 }
 
@@ -255,7 +255,7 @@ void print_markers(const struct recording_report *report)
 		print(stdout, " %10lu  %" PRINAME "%s\n", row->unfinished, row->name,
 		      row->is_process_wide ? " (process-wide)" : "");
 	}
-	print_rest(report, ranges);
+	print_rest(report, 10, ranges);
 	if (ranges && markers->unfinished)
 		print(stdout,
 		      "%10lu began or ended outside of what was recorded: the time within it counts\n",
@@ -266,7 +266,7 @@ void print_markers(const struct recording_report *report)
 	for (uint32_t i = 0; i < rows_shown(report, marks); i++)
 		print(stdout, "%10lu  %" PRINAME "\n", markers->rows[ranges + i].statistics.calls,
 		      markers->rows[ranges + i].name);
-	print_rest(report, marks);
+	print_rest(report, 10, marks);
 }
 
 void write_markers(const struct recording_report *report)
@@ -309,7 +309,7 @@ void print_threads(const struct recording_report *report)
 		print(stdout, " %10lu %8d  %" PRINAME "\n", drops_sum(thread->drops), thread->tid,
 		      thread->name);
 	}
-	print_rest(report, summary->thread_count);
+	print_rest(report, 10, summary->thread_count);
 }
 
 static void write_drops(struct json *json, const uint64_t drops[DROP_REASONS])

@@ -58,7 +58,7 @@ static void print_api_errors(const struct recording_report *report)
 	for (uint32_t i = 0; i < rows_shown(report, errors->count); i++)
 		print(stdout, "%10lu  %-36s %" PRINAME "\n", errors->rows[i].calls,
 		      api_error_name(&errors->rows[i], buffer), errors->rows[i].function->name);
-	print_rest(report, errors->count);
+	print_rest(report, 10, errors->count);
 }
 
 static void print_work_row(const struct recording_report *report, const struct work_row *row)
@@ -95,7 +95,7 @@ static void print_work(const struct recording_report *report)
 		print(stdout, " %6s  NAME\n", "DEVICE");
 		for (uint32_t i = first; i < first + rows_shown(report, end - first); i++)
 			print_work_row(report, &work->rows[i]);
-		print_rest(report, end - first);
+		print_rest(report, 10, end - first);
 	}
 }
 
@@ -137,7 +137,7 @@ static void print_device_row(const struct recording_report *report, const struct
 	print(stdout,
 	      "%10lu %14.3f %6.2f %8lu %12.3f %12.3f %14.3f %14.3f %10.3f %10.3f %14s  %s\n",
 	      row->work, time_in_unit(report, row->busy_ns),
-	      (double)share_of(row->busy_ns, row->last_ns - row->first_ns) / 100, row->gaps.calls,
+	      share_percent(row->busy_ns, row->last_ns - row->first_ns), row->gaps.calls,
 	      in_unit(report, row->gaps.mean_ns), time_in_unit(report, row->gaps.most_ns),
 	      time_in_unit(report, row->not_launched_ns), time_in_unit(report, row->launched_ns),
 	      in_unit(report, row->delay.mean_ns), time_in_unit(report, row->delay.least_ns), peak,
@@ -158,7 +158,7 @@ static void print_device_time(const struct recording_report *report)
 		      "PEAK BYTES", "DEVICE");
 	for (uint32_t i = 0; i < rows_shown(report, time->count); i++)
 		print_device_row(report, &time->rows[i]);
-	print_rest(report, time->count);
+	print_rest(report, 10, time->count);
 }
 
 static void write_device_time(const struct device_row *row)
@@ -200,7 +200,7 @@ static void print_launches(const struct recording_report *report)
 		      time_in_unit(report, row->total_ns), KERNEL_SHOWN, KERNEL_SHOWN, row->kernel,
 		      row->place[0] ? row->place : "(no stack)");
 	}
-	print_rest(report, launches->count);
+	print_rest(report, 10, launches->count);
 }
 
 /* From samples: where kernels were launched, and the activity of threads while a device was idle.
@@ -222,7 +222,7 @@ static void print_device_samples(const struct recording_report *report)
 	for (uint32_t i = 0; i < rows_shown(report, launches); i++)
 		print(stdout, "%10lu  %-*.*s  %s\n", rows[i].count, KERNEL_SHOWN, KERNEL_SHOWN,
 		      rows[i].kernel, sampled_row_place(samples, &rows[i], place, sizeof(place)));
-	print_rest(report, launches);
+	print_rest(report, 10, launches);
 	idle = samples->count - launches;
 	if (idle)
 		print(stdout,
@@ -233,7 +233,7 @@ static void print_device_samples(const struct recording_report *report)
 		      device_name(report, rows[i].process, rows[i].device, device),
 		      rows[i].thread->name,
 		      sampled_row_place(samples, &rows[i], place, sizeof(place)));
-	print_rest(report, idle);
+	print_rest(report, 10, idle);
 }
 
 static void write_device_sample(const struct device_samples *samples, const struct sampled_row *row)
@@ -335,7 +335,7 @@ void print_counters(const struct recording_report *report)
 		      "MEAN", "MIN", "MAX", "UNIT", "WINDOWS", "COUNTER");
 	for (size_t i = 0; i < rows_shown(report, summary->count); i++)
 		print_counter(report, &summary->rows[i]);
-	print_rest(report, summary->count);
+	print_rest(report, 10, summary->count);
 }
 
 static void write_counter(const struct window_row *row)

@@ -53,9 +53,9 @@ static inline double time_in_unit(const struct recording_report *report, uint64_
 	return in_unit(report, (double)time_ns);
 }
 
-/* How many of the rows are shown, and the line for the rest. */
+/* How many of the rows are shown, and the line for the rest, behind so many blanks. */
 uint32_t rows_shown(const struct recording_report *report, uint64_t count);
-void print_rest(const struct recording_report *report, uint64_t count);
+void print_rest(const struct recording_report *report, int indent, uint64_t count);
 
 /* Columns and members of the statistics of calls, with their share of a time. */
 void print_statistics_head(const struct recording_report *report, const char *title);

@@ -123,7 +123,7 @@ static void print_allocation_table(const struct recording_report *report,
 		print_stack(report->model->samples, sites[i].function, sites[i].stack,
 			    sites[i].stack_end);
 	}
-	print_rest(report, count);
+	print_rest(report, 10, count);
 }
 
 static void print_allocations(const struct recording_report *report)
@@ -194,7 +194,7 @@ static void print_files(const struct recording_report *report)
 		print(stdout, " %14lu %14lu %6d  %" PRINAME "\n", row->read_bytes,
 		      row->written_bytes, row->descriptor, row->name[0] ? row->name : "?");
 	}
-	print_rest(report, descriptors->count);
+	print_rest(report, 10, descriptors->count);
 }
 
 static void write_file(const struct recording_report *report, const struct descriptor_row *row)
@@ -230,7 +230,7 @@ static void print_locks(const struct recording_report *report)
 				 report->summary.domains[DOMAIN_LOCK].total_ns);
 		print(stdout, " %8s  %s (%" PRINAME ")\n", owner, where, row->function->name);
 	}
-	print_rest(report, locks->count);
+	print_rest(report, 10, locks->count);
 }
 
 static void write_lock(const struct recording_report *report, const struct lock_row *row)
@@ -272,11 +272,11 @@ static void print_domain_sites(const struct recording_report *report, const stru
 
 		print(stdout, "%10lu %14.3f %6.2f", sites[i].statistics.calls,
 		      time_in_unit(report, time_ns),
-		      (double)share_of(time_ns, report->summary.domains[domain].total_ns) / 100);
+		      share_percent(time_ns, report->summary.domains[domain].total_ns));
 		print_stack(report->model->samples, sites[i].function, sites[i].stack,
 			    sites[i].stack_end);
 	}
-	print_rest(report, count);
+	print_rest(report, 10, count);
 	print_callerless(without, all);
 }
 
@@ -318,7 +318,7 @@ static void print_syscalls(const struct recording_report *report)
 		print(stdout, "%10lu  %-24s %" PRINAME "\n", syscalls->errors[i].calls,
 		      syscall_error_name(syscalls->errors[i].error, buffer),
 		      syscalls->errors[i].function->name);
-	print_rest(report, syscalls->error_count);
+	print_rest(report, 10, syscalls->error_count);
 	if (!syscalls->file_count)
 		return;
 	print_statistics_head(report, "files of system calls");
@@ -330,7 +330,7 @@ static void print_syscalls(const struct recording_report *report)
 		print(stdout, " %10lu %14lu %14lu  %" PRINAME "\n", row->errors, row->read_bytes,
 		      row->written_bytes, row->name[0] ? row->name : "?");
 	}
-	print_rest(report, syscalls->file_count);
+	print_rest(report, 10, syscalls->file_count);
 }
 
 static void write_syscall_error(const struct syscall_error_row *row)

@@ -12,11 +12,6 @@
 #include <errno.h>
 #include <stdlib.h>
 
-static double share_percent(uint64_t part, uint64_t whole)
-{
-	return (double)share_of(part, whole) / 100;
-}
-
 /* Most running time first, then most samples. */
 static int compare_processes(const void *left, const void *right)
 {
@@ -59,13 +54,6 @@ static void write_process(const struct process_profile *row, uint64_t on_cpu_ns)
 	json_object_end(&json);
 }
 
-static void print_more(const struct recording_report *report, uint64_t count)
-{
-	if (rows_shown(report, count) < count)
-		print(stdout, "%8s and %lu more (-n 0 shows all)\n", "",
-		      count - rows_shown(report, count));
-}
-
 static int show_processes(const struct recording_report *report,
 			  const struct thread_profile *threads, bool is_json)
 {
@@ -95,7 +83,7 @@ static int show_processes(const struct recording_report *report,
 		count++;
 	}
 	if (!is_json)
-		print_more(report, count);
+		print_rest(report, 8, count);
 	return 0;
 }
 
@@ -175,7 +163,7 @@ static void print_sampled(const struct recording_report *report, struct thread_p
 			print_thread(report, &rows[i], is_python);
 		count++;
 	}
-	print_more(report, count);
+	print_rest(report, 8, count);
 }
 
 static void write_thread(const struct thread_profile *row)

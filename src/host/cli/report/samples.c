@@ -32,11 +32,6 @@ static bool is_wanted(const struct samples *samples, const struct view *view)
 	return !samples->view || samples->view & view->kinds;
 }
 
-static double share_percent(uint64_t part, uint64_t whole)
-{
-	return (double)share_of(part, whole) / 100;
-}
-
 static struct stack_ends ends_of(const struct samples *samples)
 {
 	return (struct stack_ends){ samples->ends, samples->count, samples->sampler,
@@ -96,7 +91,6 @@ static int print_hot_functions(const struct recording_report *report, const stru
 	struct model *model = report->model;
 	CLEANUP(sample_profile_done) struct profile profile = { 0 };
 	CLEANUP(hot_functions_done) struct hot_functions hot = { 0 };
-	size_t shown;
 
 	if (sample_profile_gather(&profile, model,
 				  &(struct profile_filter){ .kinds = view->kinds }) ||
@@ -104,14 +98,12 @@ static int print_hot_functions(const struct recording_report *report, const stru
 		return -ENOMEM;
 	if (!hot.count)
 		return 0;
-	shown = report->limit ? MIN(hot.count, report->limit) : hot.count;
 	print(stdout, "\n%s\n", view->title);
 	print(stdout, "%8s %6s %8s %7s %s %9s  %s\n", "SELF %", "+-", "TOTAL %", "SELF",
 	      report->unit, "SAMPLES", "FUNCTION");
-	for (size_t i = 0; i < shown; i++)
+	for (size_t i = 0; i < rows_shown(report, hot.count); i++)
 		print_function(report, &profile, &hot.rows[i]);
-	if (shown < hot.count)
-		print(stdout, "%8s and %zu more (-n 0 shows all)\n", "", hot.count - shown);
+	print_rest(report, 8, hot.count);
 	for (size_t i = 0; i < hot.count; i++)
 		print_unnamed(model->samples, &profile, &hot.rows[i]);
 	return 0;

@@ -255,3 +255,13 @@ void print_into(char *buffer, size_t room, const char *format, ...)
 	print_list(buffer, room, format, arguments);
 	va_end(arguments);
 }
+
+void print_append(char *buffer, size_t room, const char *format, ...)
+{
+	size_t used = strlen(buffer);
+	va_list arguments;
+
+	va_start(arguments, format);
+	print_list(buffer + used, room - used, format, arguments);
+	va_end(arguments);
+}

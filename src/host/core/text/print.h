@@ -30,5 +30,7 @@ void print_prefixed(FILE *out, const char *prefix, const char *lines);
 
 /* As print() into a buffer, cut to it.  Never allocates. */
 void print_into(char *buffer, size_t room, const char *format, ...) PRINTF_LIKE(3, 4);
+/* The same behind the text that is in it. */
+void print_append(char *buffer, size_t room, const char *format, ...) PRINTF_LIKE(3, 4);
 void print_list(char *buffer, size_t room, const char *format, va_list arguments)
 	__attribute__((format(printf, 3, 0)));

@@ -45,7 +45,7 @@ static void svg_tell(const struct svg_picture *self, const struct tree_node *nod
 		print(self->out, ": %.3f ms, %" PRIu64 " %s%s", (double)metrics->total_ns / 1e6,
 		      metrics->total_count, profile_kinds_are_calls(kinds) ? "call" : "sample",
 		      plural(metrics->total_count));
-	print(self->out, ", %.2f %%", (double)share_of(metrics->total_ns, all) / 100);
+	print(self->out, ", %.2f %%", share_percent(metrics->total_ns, all));
 }
 
 static void svg_text_samples(const struct svg_picture *self)

@@ -4,6 +4,7 @@
 #include "host/top/render/render.h"
 
 #include "host/core/text/plural.h"
+#include "host/core/text/print.h"
 #include "host/core/text/text.h"
 #include "host/model/samples/profile.h"
 #include "host/model/statistics.h"
@@ -76,8 +77,7 @@ static void describe_samples(const struct picture *picture, char *ret, size_t ro
 	else
 		snprintf(ret, room, "%" PRIu64 " sample%s%s, %.2f %% complete, %" PRIu64 " lost",
 			 picture->seen, plural(picture->seen), taken,
-			 (double)share_of(picture->complete, picture->seen) / 100,
-			 picture->source.lost);
+			 share_percent(picture->complete, picture->seen), picture->source.lost);
 }
 
 static unsigned draw_second_line(struct screen *screen, const struct picture *picture,
@@ -190,8 +190,7 @@ void render_title(struct screen *screen, const struct view *view, unsigned y,
 		snprintf(right, sizeof(right), " %zu-%zu of %zu", title->first + 1,
 			 title->first + title->shown, title->count);
 	if (title->sort)
-		snprintf(right + strlen(right), sizeof(right) - strlen(right), " by %s ",
-			 title->sort);
+		print_append(right, sizeof(right), " by %s ", title->sort);
 	line.width -= MIN(line.width, screen_put_right(screen, line, style, right));
 	screen_put(screen, line, style, title->text);
 }

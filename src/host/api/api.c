@@ -7,18 +7,28 @@
 
 #include "host/core/text/foreign.h"
 
-void api_copy_out(void *to, const void *from, size_t size)
+/* The common part behind the size, which the caller's struct begins with. */
+static void common_copy(void *to, const void *from, const void *callers, size_t size)
 {
 	size_t known;
 
-	if (!to)
-		return;
-	memcpy(&known, to, sizeof(known));
-	if (known < sizeof(known))
-		return;
+	memcpy(&known, callers, sizeof(known));
 	known = MIN(known, size);
-	memcpy((char *)to + sizeof(known), (const char *)from + sizeof(known),
-	       known - sizeof(known));
+	if (known > sizeof(known))
+		memcpy((char *)to + sizeof(known), (const char *)from + sizeof(known),
+		       known - sizeof(known));
+}
+
+void api_copy_in(void *to, const void *from, size_t size)
+{
+	if (from)
+		common_copy(to, from, from, size);
+}
+
+void api_copy_out(void *to, const void *from, size_t size)
+{
+	if (to)
+		common_copy(to, from, to, size);
 }
 
 int api_report(const struct err *err, struct limpet_error *ret)

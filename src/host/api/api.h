@@ -19,7 +19,9 @@ struct limpet {
 	struct session_left left;
 };
 
-/* Callers may have a shorter or a longer struct: copies the common part, except the size. */
+/* Callers may have a shorter or a longer struct: copies the common part, except the size.  The
+ * caller's struct may be NULL. */
+void api_copy_in(void *to, const void *from, size_t size);
 void api_copy_out(void *to, const void *from, size_t size);
 
 /* Copies the error into the caller's struct, if there is one (ret may be NULL); returns its

@@ -34,42 +34,32 @@ EXPORT struct limpet *limpet_open(int pid, struct limpet_error *error)
 	return NULL;
 }
 
-static struct limpet_options known_options(const struct limpet_options *given)
+static struct session_options options_of(const struct limpet_options *options)
 {
-	struct limpet_options options = { sizeof(options) };
-
-	if (given)
-		memcpy(&options, given, MIN(given->struct_size, sizeof(options)));
-	return options;
-}
-
-static struct session_options options_of(const struct limpet_options *given)
-{
-	struct limpet_options options = known_options(given);
-
 	return (struct session_options){
-		.attach = { .force = options.flags & LIMPET_FORCE,
-			    .resumes = options.flags & LIMPET_CONTINUE },
-		.tools = options.tools,
-		.tool_count = options.tool_count,
-		.libraries = options.libraries,
-		.library_count = options.library_count,
-		.timeout_ms = options.tool_timeout_ms,
-		.variables = options.variables,
-		.variable_count = options.variable_count,
-		.is_strict = options.flags & LIMPET_STRICT,
+		.attach = { .force = options->flags & LIMPET_FORCE,
+			    .resumes = options->flags & LIMPET_CONTINUE },
+		.tools = options->tools,
+		.tool_count = options->tool_count,
+		.libraries = options->libraries,
+		.library_count = options->library_count,
+		.timeout_ms = options->tool_timeout_ms,
+		.variables = options->variables,
+		.variable_count = options->variable_count,
+		.is_strict = options->flags & LIMPET_STRICT,
 	};
 }
 
 /* One line for each tool that failed without ending the session. */
 static void list_failures(const struct session *session, struct err *err)
 {
-	size_t used = 0;
+	for (size_t i = 0; i < session->tool_count; i++) {
+		size_t used = strlen(err->why);
 
-	for (size_t i = 0; i < session->tool_count && used + 1 < sizeof(err->why); i++)
 		if (!session->tools[i].is_ok)
-			used += (size_t)snprintf(err->why + used, sizeof(err->why) - used, "%s%s",
-						 used ? "\n" : "", session->tools[i].error);
+			snprintf(err->why + used, sizeof(err->why) - used, "%s%s", used ? "\n" : "",
+				 session->tools[i].error);
+	}
 }
 
 static struct limpet_report report_of(const struct attach_report *cost)
@@ -132,13 +122,16 @@ static int attach_tree(struct limpet *self, const struct session_options *option
 EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given,
 			 struct limpet_report *report, struct limpet_error *error)
 {
-	struct session_options options = options_of(given);
+	struct limpet_options known = LIMPET_OPTIONS_INIT;
 	struct limpet_report ours = { 0 };
+	struct session_options options;
 	struct err err = { 0 };
 
+	api_copy_in(&known, given, sizeof(known));
+	options = options_of(&known);
 	if (self->is_attached)
 		err_set(&err, -EALREADY, "already attached to %d", self->pid);
-	else if (known_options(given).flags & LIMPET_CHILDREN)
+	else if (known.flags & LIMPET_CHILDREN)
 		self->is_attached = !attach_tree(self, &options, &ours, &err);
 	else
 		self->is_attached = !attach_one(self, &options, &ours, &err);
@@ -149,11 +142,12 @@ EXPORT int limpet_attach(struct limpet *self, const struct limpet_options *given
 
 static void list_left(const struct session_left *left, struct err *err)
 {
-	size_t used = 0;
+	for (size_t i = 0; i < left->count; i++) {
+		size_t used = strlen(err->why);
 
-	for (size_t i = 0; i < left->count && used + 1 < sizeof(err->why); i++)
-		used += (size_t)snprintf(err->why + used, sizeof(err->why) - used, "%s%s",
-					 i ? "\n" : "", left->items[i]);
+		snprintf(err->why + used, sizeof(err->why) - used, "%s%s", i ? "\n" : "",
+			 left->items[i]);
+	}
 }
 
 static void detach_one(struct limpet *self, bool unload, struct err *err)

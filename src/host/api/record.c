@@ -3,6 +3,7 @@
  */
 #include "host/api/sampler.h"
 
+#include "host/core/text/print.h"
 #include "host/model/domains.h"
 #include "host/recorder/record_job.h"
 #include "host/recording/facts.h"
@@ -27,29 +28,18 @@ struct limpet_recording {
 	struct background_job *job;
 };
 
-static struct limpet_record_options known_options(const struct limpet_record_options *given)
-{
-	struct limpet_record_options options = { sizeof(options) };
-
-	if (given)
-		memcpy(&options, given, MIN(given->struct_size, sizeof(options)));
-	return options;
-}
-
 static int find_domain(const char *name, uint32_t *domains, struct err *err)
 {
 	char names[256] = "";
 
 	for (unsigned i = 0; i < DOMAINS; i++) {
-		size_t used = strlen(names);
-
-		if (i != DOMAIN_FUNCTION && !strcmp(name, domain_name(i))) {
+		if (i == DOMAIN_FUNCTION)
+			continue;
+		if (!strcmp(name, domain_name(i))) {
 			*domains |= 1u << i;
 			return 0;
 		}
-		if (i != DOMAIN_FUNCTION)
-			snprintf(names + used, sizeof(names) - used, "%s%s", used ? ", " : "",
-				 domain_name(i));
+		print_append(names, sizeof(names), "%s%s", names[0] ? ", " : "", domain_name(i));
 	}
 	err_set(err, -EINVAL, "unknown trace '%s'", name);
 	err_fix(err, "%s", names);
@@ -190,10 +180,11 @@ EXPORT struct limpet_recording *limpet_record_start(struct limpet *target,
 						    const struct limpet_record_options *given,
 						    struct limpet_error *error)
 {
-	struct limpet_record_options options = known_options(given);
+	struct limpet_record_options options = LIMPET_RECORD_OPTIONS_INIT;
 	struct limpet_recording *self = calloc(1, sizeof(*self));
 	struct err err = { 0 };
 
+	api_copy_in(&options, given, sizeof(options));
 	if (!self)
 		err_set(&err, -ENOMEM, "no memory for a recording");
 	else if (!target || !options.path)

@@ -14,19 +14,6 @@
 #define BUFFER_SAMPLES     4096u
 #define BUFFER_SAMPLES_MAX (1u << 20)
 
-static struct limpet_sampler_options known_options(const struct limpet_sampler_options *given)
-{
-	struct limpet_sampler_options options = { sizeof(options) };
-
-	if (given)
-		memcpy(&options, given, MIN(given->struct_size, sizeof(options)));
-	if (!options.rate_hz)
-		options.rate_hz = SAMPLING_HZ;
-	if (!options.buffer_samples)
-		options.buffer_samples = BUFFER_SAMPLES;
-	return options;
-}
-
 static struct sampling_options sampling_options_of(struct limpet_sampler *self,
 						   const struct limpet_sampler_options *options)
 {
@@ -95,10 +82,15 @@ EXPORT struct limpet_sampler *limpet_sampler_open(struct limpet *target,
 						  const struct limpet_sampler_options *given,
 						  struct limpet_error *error)
 {
-	struct limpet_sampler_options options = known_options(given);
+	struct limpet_sampler_options options = LIMPET_SAMPLER_OPTIONS_INIT;
 	struct limpet_sampler *self = calloc(1, sizeof(*self));
 	struct err err = { 0 };
 
+	api_copy_in(&options, given, sizeof(options));
+	if (!options.rate_hz)
+		options.rate_hz = SAMPLING_HZ;
+	if (!options.buffer_samples)
+		options.buffer_samples = BUFFER_SAMPLES;
 	if (!target || !self) {
 		err_set(&err, self ? -EINVAL : -ENOMEM,
 			self ? "no process to sample" : "no memory for a sampler");

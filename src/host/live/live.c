@@ -366,17 +366,12 @@ void live_rename(struct live *self, pid_t tid, const char *name)
 {
 	struct model_thread *thread;
 	uint32_t number;
-	char *copy;
 
 	live_lock_later(self);
 	if (thread_find(self, tid, &number)) {
 		thread = self->tables.model->threads[number];
-		copy = strcmp(thread->name, name) ? strdup(name) : NULL;
-		if (copy) {
-			free(thread->name);
-			thread->name = copy;
+		if (strcmp(thread->name, name) && !text_set(&thread->name, name))
 			self->renames++;
-		}
 	}
 	live_unlock(self);
 }

@@ -96,10 +96,21 @@ static struct source *source_new(const struct background_options *options,
 	return self;
 }
 
-static int source_run(struct source *self, struct source **ret, struct err *err)
+/* The recording's file is made where it has one. */
+static int source_open(struct source **ret, struct live *live, const struct source_options *options,
+		       bool has_file, struct err *err)
 {
-	int r = background_job_start(&self->job, &self->options, err);
+	struct source *self = source_new(&options->job, options->sampling, live);
+	int r = 0;
 
+	if (!self)
+		return err_set(err, -ENOMEM, "recording: no memory");
+	if (has_file) {
+		self->is_kept = options->is_kept;
+		r = file_make(self, err);
+	}
+	if (!r)
+		r = background_job_start(&self->job, &self->options, err);
 	if (r)
 		source_free(self);
 	else
@@ -112,38 +123,27 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 {
 	const struct sampler_options *sampler = &sampling->sampler;
 	CLEANUP(free) pid_t *pids = calloc(sampler->further_count + 1, sizeof(*pids));
-	struct background_options options = {
-		.recorder = { .pids = pids,
-			      .pid_count = sampler->pid ? sampler->further_count + 1 : 0,
-			      .has_children = sampler->children,
-			      .is_system_wide = sampler->is_system_wide },
-		.times.duration_ns = UINT64_MAX,
+	const struct source_options options = {
+		.job = { .recorder = { .pids = pids,
+				       .pid_count = sampler->pid ? sampler->further_count + 1 : 0,
+				       .has_children = sampler->children,
+				       .is_system_wide = sampler->is_system_wide },
+			 .times.duration_ns = UINT64_MAX },
+		.sampling = sampling,
 	};
-	struct source *self = NULL;
 
-	if (pids) {
-		pids[0] = sampler->pid;
-		if (sampler->further_count)
-			memcpy(pids + 1, sampler->further, sampler->further_count * sizeof(*pids));
-		self = source_new(&options, sampling, live);
-	}
-	return self ? source_run(self, ret, err) : err_set(err, -ENOMEM, "sample: no memory");
+	if (!pids)
+		return err_set(err, -ENOMEM, "sample: no memory");
+	pids[0] = sampler->pid;
+	if (sampler->further_count)
+		memcpy(pids + 1, sampler->further, sampler->further_count * sizeof(*pids));
+	return source_open(ret, live, &options, /* has_file */ false, err);
 }
 
 int source_record(struct source **ret, struct live *live, const struct source_options *options,
 		  struct err *err)
 {
-	struct source *self = source_new(&options->job, options->sampling, live);
-	int r;
-
-	if (!self)
-		return err_set(err, -ENOMEM, "recording: no memory");
-	self->is_kept = options->is_kept;
-	r = file_make(self, err);
-	if (!r)
-		return source_run(self, ret, err);
-	source_free(self);
-	return r;
+	return source_open(ret, live, options, /* has_file */ true, err);
 }
 
 void source_look(struct source *self, struct source_facts *ret)

@@ -22,10 +22,11 @@ static uint64_t tid_at(const void *items, size_t index)
 
 static const struct thread *thread_find(const struct threads *threads, pid_t tid)
 {
-	size_t index = count_below(threads->items, threads->count, (uint64_t)tid, tid_at);
-	bool is_there = index < threads->count && threads->items[index].tid == tid;
+	size_t index;
 
-	return is_there ? &threads->items[index] : NULL;
+	return find_sorted(threads->items, threads->count, (uint64_t)tid, tid_at, &index)
+		       ? &threads->items[index]
+		       : NULL;
 }
 
 /* Processor time is counted in hundredths of a second. */

@@ -4,6 +4,7 @@
 #include "host/live/calls/spans.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/sorted.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -131,17 +132,14 @@ const struct span *span_longest(const struct spans *self, const struct span_grou
 	return longest;
 }
 
+static uint64_t work_begin_at(const void *items, size_t index)
+{
+	const struct spans *self = items;
+
+	return self->items[self->works[index]].begin_ns;
+}
+
 size_t span_works_before(const struct spans *self, uint64_t time_ns)
 {
-	size_t low = 0, high = self->work_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (self->items[self->works[middle]].begin_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_below(self, self->work_count, time_ns, work_begin_at);
 }

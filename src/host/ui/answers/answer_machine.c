@@ -96,13 +96,10 @@ static void process_visit(const struct process *process, void *context)
 int answer_processes(struct answer *self)
 {
 	CLEANUP(viewer_done) struct viewer viewer = { 0 };
-	struct timespec now;
 	int r;
 
 	viewer_init(&viewer);
-	clock_gettime(CLOCK_BOOTTIME, &now);
-	json_number(self->json, "time_ns",
-		    (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	json_number(self->json, "time_ns", boot_now_ns());
 	json_list(self->json, "processes");
 	r = process_each(&viewer, process_visit, self, self->err);
 	json_list_end(self->json);

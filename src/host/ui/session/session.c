@@ -14,7 +14,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* 32 bytes a sample, about 110 a stack, which both the live model and its readers have: 60 MiB with
  * the usual stacks, 220 when each sample has one of its own, and briefly half as much again while
@@ -31,23 +30,6 @@ static const struct live_limits session_limits = {
 
 /* Bytes between samples of memory, as record --alloc-sample has it. */
 #define ALLOC_SAMPLE (512u << 10)
-
-static uint64_t own_cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
-static int64_t unix_ms_of(uint64_t monotonic_ns)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_REALTIME, &now);
-	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000 -
-	       (int64_t)((now_ns() - monotonic_ns) / 1000000);
-}
 
 /* The process must be the intended one, alive, and not limpet. */
 static int process_check(const struct ui_wish *wish, char *ret_name, size_t room, struct err *err)
@@ -195,8 +177,8 @@ static int session_new(struct ui_session **ret, const struct ui_wish *wish, stru
 	if (!r)
 		r = live_new(&self->live, wish->pid, &session_limits, err);
 	self->origin_ns = self->calls.origin_ns = now_ns();
-	self->start_unix_ms = unix_ms_of(self->origin_ns);
-	self->own_cpu_ns = own_cpu_ns();
+	self->start_unix_ms = (int64_t)(clock_read_ns(CLOCK_REALTIME) / 1000000);
+	self->own_cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID);
 	if (r)
 		ui_session_free(self);
 	else

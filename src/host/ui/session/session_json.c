@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 static const char *const state_names[] = {
 	[UI_RECORDING] = "recording", [UI_STOPPED] = "stopped", [UI_DETACHED] = "detached",
@@ -139,13 +138,9 @@ static void kinds_write(struct json *json, const struct sample_facts *facts)
 /* Of one processor, since the session began: all that limpet did meanwhile. */
 static double overhead_percent(const struct ui_session *session)
 {
-	struct timespec cpu;
-	uint64_t passed = now_ns() - session->origin_ns;
+	uint64_t cpu_ns = clock_read_ns(CLOCK_PROCESS_CPUTIME_ID) - session->own_cpu_ns;
 
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	return 100 *
-	       ((double)cpu.tv_sec * 1e9 + (double)cpu.tv_nsec - (double)session->own_cpu_ns) /
-	       (double)MAX(passed, 1u);
+	return 100 * (double)cpu_ns / (double)MAX(now_ns() - session->origin_ns, 1u);
 }
 
 static void samples_write(struct json *json, const struct sample_facts *facts)

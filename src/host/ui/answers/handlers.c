@@ -32,9 +32,12 @@ int answer_make(struct ui *ui, const struct ui_command *command, struct reply *r
 	const struct route *route = &routes[command->verb];
 	bool is_table = route->traits & ROUTE_TABLE, is_file = route->traits & ROUTE_FILE;
 	struct json object = { .out = reply->out };
-	struct answer self = {
-		.ui = ui, .command = command, .reply = reply, .json = &object, .err = err
-	};
+	struct answer self = { .ui = ui,
+			       .command = command,
+			       .reply = reply,
+			       .json = &object,
+			       .err = err,
+			       .make = answer_make };
 	int r = 0;
 
 	if (is_table) {

@@ -20,6 +20,11 @@ struct ui {
 	_Atomic unsigned exports; /* being written now */
 };
 
+/* Makes the answer to a command.  0, or the error. */
+typedef int answer_maker(struct ui *ui, const struct ui_command *command, struct reply *reply,
+			 struct err *err);
+answer_maker answer_make MUST_CHECK;
+
 struct answer {
 	struct ui *ui;
 	const struct ui_command *command;
@@ -28,6 +33,7 @@ struct answer {
 	struct columns columns; /* of a table */
 	struct json *json;      /* the open object: the answer, or the facts of a table */
 	struct err *err;
+	answer_maker *make; /* for a page that holds the answers of other routes */
 };
 
 /* 0, or an error, which becomes the answer; where `err` is not set, memory was lacking. */
@@ -35,7 +41,3 @@ typedef int ui_handler(struct answer *answer);
 
 #define ROUTE(VERB, handler, ...) ui_handler answer_##handler;
 #include "host/ui/request/routes.def"
-
-/* Makes the answer to a command.  0, or the error. */
-int answer_make(struct ui *ui, const struct ui_command *command, struct reply *reply,
-		struct err *err) MUST_CHECK;

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/base64.h"
+#include "host/ui/answers/handlers.h"
 #include "host/ui/page/page.h"
 
 #include <errno.h>
@@ -72,11 +73,10 @@ static void base64_write(FILE *out, const unsigned char *bytes, size_t size)
 }
 
 struct sharing {
-	struct ui *ui;
-	const struct ui_range *range;
+	struct answer *answer;
 	FILE *out;
-	bool needs_comma;
 	struct err *err;
+	bool needs_comma;
 };
 
 /* The bytes of an answer under its key. */
@@ -106,19 +106,19 @@ static int answer_embed(struct sharing *self, const char *key, const struct ui_c
 	int r = reply_open(&reply, 0, self->err);
 
 	if (!r)
-		r = answer_make(self->ui, command, &reply, self->err);
+		r = self->answer->make(self->answer->ui, command, &reply, self->err);
 	return r ? r : reply_embed(self, key, &reply);
 }
 
 /* A cell's duration, to limit their number. */
-static uint32_t cell_of(struct sharing *self, const struct ui_session *session)
+static uint32_t cell_of(const struct answer *self)
 {
-	uint64_t to_ns = self->range->to_ns;
-	uint64_t length_ns;
+	const struct ui_range *range = &self->command->range;
+	uint64_t end_ns = self->session->store.end_ns, to_ns = range->to_ns, length_ns;
 
 	if (!to_ns)
-		to_ns = session->store.end_ns - MIN(session->store.end_ns, session->origin_ns);
-	length_ns = to_ns - MIN(to_ns, self->range->from_ns);
+		to_ns = end_ns - MIN(end_ns, self->session->origin_ns);
+	length_ns = to_ns - MIN(to_ns, range->from_ns);
 	return (uint32_t)MIN(MAX(20u, length_ns / MILLISECOND / HEAT_CELLS + 1), 60000u);
 }
 
@@ -149,7 +149,7 @@ static bool kind_is_shared(const struct ui_session *session, enum ui_kind kind)
 	return session->store.model && session->store.model->calls;
 }
 
-static int route_embed(struct sharing *self, const struct ui_session *session, enum ui_verb verb)
+static int route_embed(struct sharing *self, enum ui_verb verb)
 {
 	CLEANUP(free) struct ui_command *command = malloc(sizeof(*command));
 	const struct route *route = &routes[verb];
@@ -158,27 +158,17 @@ static int route_embed(struct sharing *self, const struct ui_session *session, e
 	if (!command)
 		return err_set(self->err, -ENOMEM, "share: no memory");
 	ui_command_init(command, verb);
-	command->range = *self->range;
+	command->range = self->answer->command->range;
 	command->width = SHARE_WIDTH;
 	command->limit = verb == UI_FLOWS ? SHARE_FLOWS : SHARE_ROWS;
-	command->cell_ms = cell_of(self, session);
+	command->cell_ms = cell_of(self->answer);
 	if (!(route->traits & ROUTE_BY_KIND))
 		return answer_embed(self, route->path, command);
 	for (unsigned kind = 0; !r && kind < UI_KINDS; kind++) {
 		command->kind = kind;
-		if (kind_is_shared(session, kind))
+		if (kind_is_shared(self->answer->session, kind))
 			r = kind_embed(self, command);
 	}
-	return r;
-}
-
-static int answers_embed(struct sharing *self, const struct ui_session *session)
-{
-	int r = 0;
-
-	for (unsigned verb = 0; !r && verb < UI_VERBS; verb++)
-		if (routes[verb].traits & ROUTE_SHARED)
-			r = route_embed(self, session, verb);
 	return r;
 }
 
@@ -188,7 +178,7 @@ static void text_write(FILE *out, const char *from, const char *to)
 }
 
 /* The shell with style, answers and script inside. */
-static int page_write(struct sharing *self, const struct ui_session *session)
+static int page_write(struct sharing *self)
 {
 	CLEANUP(free) char *html = part_unpack("/", self->err);
 	CLEANUP(free) char *css = html ? part_unpack("/app.css", self->err) : NULL;
@@ -196,7 +186,7 @@ static int page_write(struct sharing *self, const struct ui_session *session)
 	const char *style = js ? strstr(html, style_link) : NULL;
 	const char *script = style ? strstr(style, script_link) : NULL;
 	const char *end = script ? strstr(script, body_end) : NULL;
-	int r;
+	int r = 0;
 
 	if (!js)
 		return self->err->code;
@@ -211,26 +201,13 @@ static int page_write(struct sharing *self, const struct ui_session *session)
 	fputs("<script type=\"application/json\" id=\"limpet-share\">"
 	      "{\"version\":1,\"answers\":{",
 	      self->out);
-	r = answers_embed(self, session);
+	for (unsigned verb = 0; !r && verb < UI_VERBS; verb++)
+		if (routes[verb].traits & ROUTE_SHARED)
+			r = route_embed(self, verb);
 	fputs("}}</script>\n<script>", self->out);
 	text_write(self->out, js, js + strlen(js));
 	fputs("</script>\n", self->out);
 	text_write(self->out, end, end + strlen(end));
-	return r;
-}
-
-int share_write(struct ui *ui, const struct ui_range *range, FILE *out, struct err *err)
-{
-	struct ui_session *session = sessions_find(&ui->sessions, range->session, err);
-	struct sharing self = { .ui = ui, .range = range, .out = out, .err = err };
-	uint32_t before = ui->shared;
-	int r;
-
-	if (!session)
-		return err->code;
-	ui->shared = range->session;
-	r = page_write(&self, session);
-	ui->shared = before;
 	return r;
 }
 
@@ -247,40 +224,18 @@ static int size_check(FILE *out, uint64_t *ret_bytes, struct err *err)
 	return err_set(err, -EFBIG, "the page would have %ld bytes, more than %u", size, SHARE_MAX);
 }
 
-int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const char *version,
-		    FILE *out, uint64_t *ret_bytes, struct err *err)
-{
-	const struct ui_options options = { .version = version, .user = geteuid() };
-	struct ui ui = { .options = &options };
-	CLEANUP(free) struct ui_range *range = calloc(1, sizeof(*range));
-	struct ui_session *session;
-	int r;
-
-	if (!range)
-		return err_set(err, -ENOMEM, "share: no memory");
-	sessions_init(&ui.sessions);
-	r = ui_session_load(&session, path, err);
-	if (!r)
-		r = sessions_add(&ui.sessions, session, err);
-	if (r)
-		return r;
-	range->session = session->id;
-	range->from_ns = from_ns;
-	range->to_ns = to_ns == UINT64_MAX ? 0 : to_ns;
-	r = share_write(&ui, range, out, err);
-	if (!r)
-		r = size_check(out, ret_bytes, err);
-	sessions_remove(&ui.sessions, session);
-	return r == -EFBIG ? err_fix(err, "--from and --to take a shorter part") : r;
-}
-
 int answer_share(struct answer *self)
 {
 	struct reply *reply = self->reply;
+	struct sharing sharing = { .answer = self, .out = reply->out, .err = self->err };
 	struct json json = { .out = reply->out };
+	uint32_t before = self->ui->shared;
 	uint64_t size = 0;
-	int r = share_write(self->ui, &self->command->range, reply->out, self->err);
+	int r;
 
+	self->ui->shared = self->session->id;
+	r = page_write(&sharing);
+	self->ui->shared = before;
 	if (!r)
 		r = size_check(reply->out, &size, self->err);
 	if (self->command->is_size_only && size) {

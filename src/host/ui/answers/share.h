@@ -3,17 +3,16 @@
  */
 #pragma once
 
-#include "host/ui/answers/handlers.h"
+#include "host/core/err.h"
+
+#include <stdio.h>
 
 /* Its name in limpet export.  No line of exporters.def: it is in the executable only. */
 #define PAGE_FORMAT "html-page"
 
 #define SHARE_MAX (20u << 20)
 
-/* Writes the file. */
-int share_write(struct ui *ui, const struct ui_range *range, FILE *out, struct err *err) MUST_CHECK;
-
-/* The same of a recording, for `limpet export`; UINT64_MAX: to its end.  How many bytes it has,
- * also where that is more than SHARE_MAX, and fails. */
+/* Writes the page of a recording, for `limpet export`; UINT64_MAX: to its end.  How many bytes it
+ * has, also where that is more than SHARE_MAX, and fails. */
 int share_recording(const char *path, uint64_t from_ns, uint64_t to_ns, const char *version,
 		    FILE *out, uint64_t *ret_bytes, struct err *err) MUST_CHECK;

@@ -111,7 +111,7 @@ class Page {
 			{ key: "g", text: "go to the list of processes", run: () => app.show({ session: 0 }) },
 			{ key: "r", text: "refresh the list of processes", run: () => void this.processes.ask() },
 			{ key: " ", text: "stop or start sampling", run: () => this.banner.toggle() },
-			...TABS.map((tab, i) => ({ key: String(i + 1), text: `show: ${tab === "lanes" ? "timeline" : tab === "tree" ? "call tree" : tab === "flame" ? "flame graph" : tab}`, run: () => app.show({ tab }) })),
+			...TABS.map(([tab, text], i) => ({ key: String(i + 1), text: `show: ${text.toLowerCase()}`, run: () => app.show({ tab }) })),
 			{ key: "w", text: "zoom the timeline in", run: () => zoom(0.6) },
 			{ key: "s", text: "zoom the timeline out", run: () => zoom(1 / 0.6) },
 			{ key: "a", text: "pan the timeline to the left", run: () => pan(-0.2) },

@@ -1,7 +1,15 @@
 // The state of the view. The address holds all of it, so that a reload or a copied address shows the same.
 
-export const TABS = ["flame", "lanes", "heatmap", "functions", "tree", "sandwich"] as const;
-export type Tab = typeof TABS[number];
+/** The tabs, in the order of their keys 1, 2, ...: name in the address, text, title. main.ts makes their pictures. */
+export const TABS = [
+	["flame", "Flame graph", "where the time goes, stack upon stack"],
+	["lanes", "Timeline", "what each thread and queue did, when"],
+	["heatmap", "Heatmap", "moments of more and less work, 20 ms each"],
+	["functions", "Functions", "the hottest functions as a table"],
+	["tree", "Call tree", "the same stacks as a tree, for keyboard and screen reader"],
+	["sandwich", "Sandwich", "one function: its callers and callees"],
+] as const;
+export type Tab = typeof TABS[number][0];
 export const KINDS = ["cpu", "off-cpu", "runnable", "wall", "alloc", "gpu", "lock", "io"] as const;
 export type Kind = typeof KINDS[number];
 export const FORMS = ["flame", "icicle"] as const;
@@ -81,7 +89,7 @@ export function viewRead(hash: string): View {
 	const [name, module] = (parts.get("function") ?? "").split("\n");
 	return {
 		session: Number(parts.get("session")) || 0,
-		tab: oneOf(TABS, parts.get("tab"), FIRST.tab),
+		tab: oneOf(TABS.map(([tab]) => tab), parts.get("tab"), FIRST.tab),
 		kind: oneOf(KINDS, parts.get("kind"), FIRST.kind),
 		form: oneOf(FORMS, parts.get("form"), FIRST.form),
 		invert: parts.has("invert"),

@@ -9,6 +9,14 @@
 
 #include <errno.h>
 
+const char only_help[] = "use only frames of "
+#define FRAME_INTERPRETED(name) name ", "
+#define FRAME_OTHER(name)
+#define FRAME_LANGUAGE(symbol, name, title, light, dark, of_256, of_8, sort) FRAME_##sort(name)
+#include "host/model/samples/frame_languages.def"
+#undef FRAME_LANGUAGE
+			 "or native";
+
 int range_apply(struct model *model, const char *path, const struct range_values *range,
 		struct err *err)
 {

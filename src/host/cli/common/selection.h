@@ -22,11 +22,13 @@ struct range_values {
 		0, UINT64_MAX \
 	}
 
+/* "use only frames of python, ruby, ..., or native" */
+extern const char only_help[];
+
 /* Lines of a table of options, for such a struct at this offset. */
 /* clang-format off */
 #define ONLY_OPTION(field) \
-	{ 0, "only", "LANGUAGE", "use only frames of python, ruby, php, perl, lua, or native", \
-	  (field) + offsetof(struct shown_values, only), OPTION_TEXT }
+	{ 0, "only", "LANGUAGE", only_help, (field) + offsetof(struct shown_values, only), OPTION_TEXT }
 #define FULL_PATHS_OPTION(field) \
 	{ 0, "full-paths", NULL, "show files and modules with their folders", (field) + offsetof(struct shown_values, full_paths) }
 #define FROM_OPTION(field) \

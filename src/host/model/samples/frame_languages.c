@@ -14,7 +14,7 @@
 	}
 
 const struct frame_style frame_styles[FRAME_LANGUAGES] = {
-#define FRAME_LANGUAGE(symbol, name, title, light, dark, of_256, of_8) \
+#define FRAME_LANGUAGE(symbol, name, title, light, dark, of_256, of_8, sort) \
 	[FRAME_##symbol] = { name, title, FILL light, FILL dark, of_256, of_8 },
 #include "host/model/samples/frame_languages.def"
 #undef FRAME_LANGUAGE

@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One line per language; the name is the prefix of its paths. */
+/* Their names are prefixes of paths.  The order is that of enum language, then of the table. */
 static const char *const languages[] = {
-	[LANGUAGE_ALL] = "",
-	[LANGUAGE_NATIVE] = "native",
-	[LANGUAGE_FIRST] = "python",
-	"ruby",
-	"php",
-	"perl",
-	"lua",
+	"",
+	"native",
+#define FRAME_INTERPRETED(name) name,
+#define FRAME_OTHER(name)
+#define FRAME_LANGUAGE(symbol, name, title, light, dark, of_256, of_8, sort) FRAME_##sort(name)
+#include "host/model/samples/frame_languages.def"
+#undef FRAME_LANGUAGE
 };
 
 /* "[name]" alone, or followed by a blank and the file; NULL: another one. */

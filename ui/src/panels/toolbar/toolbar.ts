@@ -5,16 +5,8 @@ import { Choice, h } from "../../core/dom";
 import { matcherRead } from "../../core/search";
 import { clean, duration, moment } from "../../core/text";
 import type { FlameSource } from "../../core/flame_source";
-import type { Form, Kind, Tab, Transform, View } from "../../core/view";
-
-const TABS: readonly (readonly [Tab, string, string])[] = [
-	["flame", "Flame graph", "where the time goes, stack upon stack (1)"],
-	["lanes", "Timeline", "what each thread and queue did, when (2)"],
-	["heatmap", "Heatmap", "moments of more and less work, 20 ms each (3)"],
-	["functions", "Functions", "the hottest functions as a table (4)"],
-	["tree", "Call tree", "the same stacks as a tree, for keyboard and screen reader (5)"],
-	["sandwich", "Sandwich", "one function: its callers and callees (6)"],
-];
+import { TABS } from "../../core/view";
+import type { Form, Kind, Transform, View } from "../../core/view";
 
 const KIND_NAMES: readonly (readonly [Kind, string, string])[] = [
 	["cpu", "On-CPU", "time on CPU"],
@@ -63,7 +55,8 @@ export class Toolbar {
 	private readonly found = h("span", { class: "found", role: "status" });
 
 	constructor(private readonly app: App, source: FlameSource) {
-		for (const [tab, text, title] of TABS) {
+		for (const [i, [tab, text, what]] of TABS.entries()) {
+			const title = `${what} (${i + 1})`;
 			const button = h("button", { type: "button", role: "tab", title, id: `tab-${tab}`, "aria-controls": "picture" }, text);
 			button.addEventListener("click", () => app.show({ tab }));
 			this.tabs.append(button);

@@ -40,10 +40,15 @@ struct amd_domain_words {
 
 extern const struct amd_domain_words amd_domains[AMD_DOMAINS];
 
-/* Kinds of records by AMD's numbers; larger ones are limpet's own. */
-#define AMD_KINDS_MAX 112u
-
 /* clang-format off */
+/* As large as one more than the highest kind. */
+union amd_highest {
+#define DOMAIN(number, name, key, title, form, list, kind, ...) char name[(kind) + 1];
+#include "shared/wire/domains.def"
+};
+#define AMD_KINDS_MAX sizeof(union amd_highest)
+
+/* Kinds of records by AMD's numbers; larger ones are limpet's own. */
 enum amd_kind {
 	KIND_MARKER_CONTROL = 8,
 	KIND_MARKER_NAME = 9,

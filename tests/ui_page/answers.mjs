@@ -11,7 +11,7 @@ const END = 42 * SECOND;
 export function process(pid, name, more = {}) {
 	return {
 		pid, start: pid * 10, name, command: `/usr/bin/${name} --serve`, executable: `/usr/bin/${name}`, user: "www-data", uid: 33, state: "S", threads: 4,
-		cpu_ns: pid * 1e7, cpu_permille: 5, parent: 1, runtimes: [], language: "", attachable: true, error: "", why: "", fix: "", sampled: false, ...more,
+		cpu_ns: pid * 1e7, cpu_permille: 5, parent: 1, runtimes: [], traces: [], language: "", attachable: true, error: "", why: "", fix: "", sampled: false, ...more,
 	};
 }
 
@@ -21,7 +21,7 @@ export function processes(time) {
 		process(1, "systemd", { parent: 0, user: "root", attachable: false, why: "it belongs to root", fix: "sudo limpet ui 1\nlimpet doctor --setup" }),
 		process(812, "nginx", { threads: 1 }), process(813, "nginx", { parent: 812, cpu_ns: busy(0.31, 5e9) }),
 		process(4711, "redis-server", { user: "redis", cpu_ns: busy(0.87, 8e9), threads: 5 }),
-		process(5120, "python3", { language: "python", runtimes: ["hip", "hsa"], cpu_ns: busy(0.42, 9e9), user: "ada", threads: 12 }),
+		process(5120, "python3", { language: "python", runtimes: ["hip", "hsa"], traces: [["hip", "HIP"]], cpu_ns: busy(0.42, 9e9), user: "ada", threads: 12 }),
 		process(5200, "random"), process(5210, "narrow"),
 		process(5300, "java", { language: "java", threads: 61, cpu_ns: busy(0.12, 99e9), user: "ada" }),
 		process(6000, HOSTILE[0], { command: HOSTILE[1], user: "mallory" }), process(6001, HOSTILE[1]), process(6002, HOSTILE[2]),

@@ -3,7 +3,7 @@
  * of it, waits for a line, and gives it back.  With "closed" it closes the driver's file meanwhile,
  * and opens another in its place; with "own" waves of its own queues are enough.
  */
-#include "target/amd/counters/driver_lock.h"
+#include "target/amd/sinks/sdk/counters/driver_lock.h"
 #include "target/runtime/identity.h"
 
 #include <fcntl.h>

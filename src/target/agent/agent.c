@@ -12,8 +12,8 @@
 #include "target/agent/rings.h"
 #include "target/amd/engine.h"
 #include "target/amd/registry.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
 #include "target/amd/sinks/sdk/counters/definitions.h"
-#include "target/amd/sinks/sdk/counters/store.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"
 #include "target/lifecycle/tools.h"
@@ -184,7 +184,7 @@ static int on_quiet(struct residence *self)
 
 	self->reply.value = residence_quiet(self, finalizes, order->timeout_ms);
 	if (finalizes && !self->reply.value)
-		counters_release();
+		sdk_release_counters();
 	return 0;
 }
 
@@ -243,7 +243,6 @@ static void take_all_along(struct residence *self)
 	if (self->reply.value) {
 		lifecycle_mind_exit();
 	} else if (self->unloads) {
-		counters_close();
 		sdk_close();
 	}
 }
@@ -396,7 +395,7 @@ static void residence_begin(struct residence *self)
 	rings_begin(&boot->libc);
 	departure_prepare(boot, self->socket.fd);
 	forks_allow_calls(boot->may_call);
-	sdk_learn(&boot->libc);
+	delivery_learn(&boot->libc);
 	agent_page.pid = (int32_t)raw0(SYS_getpid);
 	agent_page.control_tid = (int32_t)raw0(SYS_gettid);
 	agent_page.end_reason = AGENT_END_NONE;

@@ -8,7 +8,8 @@
 #include "target/agent/agent.h"
 #include "target/agent/environment_view.h"
 #include "target/amd/engine.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/identity.h"
@@ -205,7 +206,7 @@ static void boot_begin(const struct boot_libc *libc)
 	libc_calls_use(libc, /* shared */ NULL);
 	forks_allow_calls(identity_is_unfiltered());
 	agent_stay();
-	sdk_learn(libc);
+	delivery_learn(libc);
 	if (!page_is_own()) {
 		lifecycle_adopt();
 		agent_page.pid = (int32_t)raw0(SYS_getpid);
@@ -270,7 +271,7 @@ EXPORT int rocprofiler_force_configure(void *configure);
  * that a tool needs cannot be created. */
 EXPORT int rocprofiler_force_configure(void *configure)
 {
-	const struct boot_libc *libc = sdk_libc();
+	const struct boot_libc *libc = delivery_libc();
 	char text[CONTROL_TEXT_MAX];
 
 	if (!configure)

@@ -4,7 +4,6 @@
 #include "target/agent/register.h"
 
 #include "target/amd/engine.h"
-#include "target/amd/registry.h"
 #include "target/amd/show.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/lifecycle/runner.h"

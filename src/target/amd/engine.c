@@ -3,33 +3,36 @@
  */
 #include "target/amd/engine.h"
 
-#include "target/amd/counters/engine.h"
 #include "target/amd/counters/packet_sets.h"
 #include "target/amd/events/events.h"
 #include "target/amd/events/moments.h"
 #include "target/amd/hip/activity.h"
 #include "target/amd/hip/registration.h"
+#include "target/amd/hip/ring.h"
 #include "target/amd/hsa/agents.h"
-#include "target/amd/hsa/tracing.h"
+#include "target/amd/hsa/tracing/tracing.h"
 #include "target/amd/life.h"
 #include "target/amd/policy.h"
 #include "target/amd/registry.h"
-#include "target/amd/show.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/external.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/calls/ranges.h"
+#include "target/amd/sinks/sdk/counters/configs.h"
+#include "target/amd/sinks/sdk/counters/definitions.h"
 #include "target/amd/sinks/sdk/counters/device_counting.h"
 #include "target/amd/sinks/sdk/counters/device_service.h"
+#include "target/amd/sinks/sdk/counters/dispatch/engine.h"
 #include "target/amd/sinks/sdk/counters/dispatch/results.h"
 #include "target/amd/sinks/sdk/counters/dispatch/service.h"
+#include "target/amd/sinks/sdk/counters/info.h"
 #include "target/amd/sinks/sdk/counters/store.h"
-#include "target/amd/sinks/sdk/delivery.h"
 #include "target/amd/sinks/sdk/devices/agents.h"
 #include "target/amd/sinks/sdk/devices/code.h"
 #include "target/amd/sinks/sdk/devices/work.h"
 #include "target/amd/sinks/sdk/devices/work_records.h"
-#include "target/amd/sinks/sdk/external.h"
 #include "target/amd/sinks/sdk/notify.h"
-#include "target/amd/sinks/sdk/ranges.h"
 #include "target/amd/sinks/sdk/service.h"
 #include "target/amd/subscriber.h"
 #include "target/amd/tables/intercept.h"
@@ -44,18 +47,6 @@
 
 static uint32_t ready_tools; /* bits: attached tools */
 static bool is_prepared;
-
-static struct boot_libc known_libc;
-
-void sdk_learn(const struct boot_libc *libc)
-{
-	known_libc = *libc;
-}
-
-const struct boot_libc *sdk_libc(void)
-{
-	return known_libc.pthread_create ? &known_libc : NULL;
-}
 
 static bool needs_code(const struct sdk_context *context)
 {
@@ -142,7 +133,14 @@ static const struct amd_sink tools_sink = {
 	.scratch = work_scratch,
 };
 
-void engine_hsa_came(void)
+static const struct delivery_work delivery_work = {
+	.results = dispatch_results_deliver,
+	.buffers = buffers_deliver,
+	.buffers_wait = buffers_wait,
+	.notify = notify_thread,
+};
+
+static void engine_hsa_came(void)
 {
 	tools_trace_hsa();
 	subscriber_hsa_came();
@@ -150,7 +148,7 @@ void engine_hsa_came(void)
 
 bool sdk_prepare(const struct boot_libc *libc)
 {
-	sdk_learn(libc);
+	delivery_learn(libc);
 	if (!call_threads_open(libc))
 		return false;
 	if (!is_prepared)
@@ -159,7 +157,9 @@ bool sdk_prepare(const struct boot_libc *libc)
 	watches_start();
 	policy_start();
 	events_use_tools(&tools_sink);
-	delivery_prepare(libc);
+	delivery_prepare(&delivery_work);
+	device_countings_before_end(dispatch_results_finish);
+	life_prepare(engine_hsa_came);
 	__atomic_store_n(&contexts_on_start, on_start, __ATOMIC_RELEASE);
 	__atomic_store_n(&contexts_on_change, on_change, __ATOMIC_RELEASE);
 	return true;
@@ -318,8 +318,21 @@ const char *sdk_hindrance(void)
 	return NULL;
 }
 
+void sdk_release_counters(void)
+{
+	if (!counters_enter())
+		return;
+	counters_release();
+	definitions_forget();
+	counters_leave();
+}
+
 void sdk_close(void)
 {
+	definitions_forget();
+	configs_forget();
+	info_forget();
+	counters_close();
 	call_threads_close();
 	external_close();
 }

@@ -7,10 +7,6 @@
 
 #include <stdbool.h>
 
-/* libc's functions, as last set; NULL: never set. */
-void sdk_learn(const struct boot_libc *libc);
-const struct boot_libc *sdk_libc(void);
-
 /* Called before a tool is configured. False: no memory, and the tool's services stay silent. */
 bool sdk_prepare(const struct boot_libc *libc);
 
@@ -27,9 +23,6 @@ void sdk_tool_leave(int tool);
 /* Called after the tool was finalized. */
 void sdk_tool_forget(int tool);
 
-/* The application's thread has started HSA. */
-void engine_hsa_came(void);
-
 /* Is a tool attached? */
 bool sdk_has_tools(void);
 
@@ -42,6 +35,8 @@ const char *sdk_tool_hindrance(int tool);
 /* The same for this library. */
 const char *sdk_hindrance(void);
 
+/* All tools were finalized: the next one may load other definitions of counters. */
+void sdk_release_counters(void);
 /* This library is about to be unmapped (sdk_hindrance() is NULL): unmaps what was mapped for tools
  * without API tables. */
 void sdk_close(void);

@@ -4,13 +4,12 @@
 #include "target/amd/life.h"
 
 #include "target/amd/counters/counters.h"
-#include "target/amd/counters/device_queue.h"
 #include "target/amd/counters/leaving.h"
 #include "target/amd/counters/windows.h"
-#include "target/amd/engine.h"
 #include "target/amd/hsa/agents.h"
-#include "target/amd/hsa/tracing.h"
+#include "target/amd/hsa/tracing/tracing.h"
 #include "target/amd/sinks/sdk/counters/device_counting.h"
+#include "target/amd/sinks/sdk/counters/device_queue.h"
 #include "target/amd/sinks/sdk/counters/dispatch/results.h"
 #include "target/amd/sinks/sdk/devices/code.h"
 #include "target/amd/tables/intercept.h"
@@ -26,6 +25,13 @@ enum { LIFE, CLEARS };
 typedef int system_info(uint32_t what, void *ret);
 
 static uint64_t clears; /* of the gate: an earlier shutdown does not open it */
+
+static void (*after_begin)(void);
+
+void life_prepare(void (*work)(void))
+{
+	after_begin = work;
+}
 
 static void runtime_forget(void)
 {
@@ -100,7 +106,7 @@ void life_after_init(struct call_frame *frame, uint64_t end)
 		runtime_forget();
 	gate_open(frame);
 	if (!call_has_failed(frame))
-		engine_hsa_came();
+		after_begin();
 }
 
 /* Also false while another thread may be shutting the runtime down; that thread then detects it. */

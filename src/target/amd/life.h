@@ -7,6 +7,8 @@
 
 #include "target/amd/tables/call.h"
 
+/* What to do after a runtime has begun; set first. */
+void life_prepare(void (*work)(void));
 /* Called for the first tool, or the tracer: opens a gate left shut by a thread that left its call
  * by longjmp. */
 void life_begin(void);

@@ -3,12 +3,12 @@
  */
 #include "target/amd/policy.h"
 
-#include "target/amd/counters/device_queue.h"
-#include "target/amd/counters/engine.h"
+#include "target/amd/counters/owner.h"
 #include "target/amd/hsa/scratch.h"
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/devices/streams.h"
-#include "target/amd/sinks/sdk/kinds.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/kinds.h"
+#include "target/amd/sinks/sdk/calls/streams.h"
+#include "target/amd/sinks/sdk/counters/dispatch/runtime.h"
 #include "target/amd/tables/intercept.h"
 #include "target/amd/tables/read.h"
 #include "target/amd/tables/watch.h"
@@ -95,8 +95,8 @@ static unsigned context_features(const struct sdk_context *context)
 /* While the agent has queues, or limpet's packets are in application queues. */
 static unsigned held_features(void)
 {
-	return (device_queues_are_claimed() ? FEATURE_RESTARTS : 0u) |
-	       (dispatch_engine_is_begun() ? FEATURE_PACKETS : 0u);
+	return (owner_is_tool() ? FEATURE_RESTARTS : 0u) |
+	       (dispatch_runtime_is_watched() ? FEATURE_PACKETS : 0u);
 }
 
 static bool wants_buffer(const struct sdk_context *context, int kind, unsigned operation)

@@ -4,8 +4,7 @@
 #include "target/amd/registry.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/engine.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/tables/read.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/readable.h"
@@ -16,8 +15,6 @@
 #define SPINS_MAX 10000000u
 #define UNNAMED   "unnamed"
 #define ALIGNED   8u /* bytes that one check covers; never cross a page */
-
-#define EXPORT __attribute__((visibility("default")))
 
 static uint32_t is_writing;               /* a spin lock around a few stores */
 static uint64_t newest[AGENT_TABLES_MAX]; /* instance of each table */
@@ -140,8 +137,8 @@ static int table_add(const char *name, uint64_t version, uint64_t instance, void
 	return TABLE_NEW;
 }
 
-static int table_note(const char *name, uint64_t version, uint64_t instance, void **parts,
-		      uint64_t part_count, unsigned *ret_index)
+int tables_note_at(const char *name, uint64_t version, uint64_t instance, void **parts,
+		   uint64_t part_count, unsigned *ret_index)
 {
 	char own[TABLE_NAME_MAX];
 	uint32_t nobody = 0, spins = 0;
@@ -167,15 +164,15 @@ int tables_note(const char *name, uint64_t version, uint64_t instance, void **pa
 		uint64_t part_count)
 {
 	unsigned index;
-	int r = table_note(name, version, instance, parts, part_count, &index);
+	int r = tables_note_at(name, version, instance, parts, part_count, &index);
 
 	return MIN(r, 0);
 }
 
 int tables_note_kept(struct agent_table *table, unsigned *ret_index)
 {
-	return table_note(table->name, table->version, table->instance, (void **)table->parts,
-			  table->part_count, ret_index);
+	return tables_note_at(table->name, table->version, table->instance, (void **)table->parts,
+			      table->part_count, ret_index);
 }
 
 bool tables_turn_take(void)
@@ -194,6 +191,11 @@ void tables_turn_ask(bool is_asking)
 	__atomic_store_n(&asker, is_asking ? (int32_t)raw0(SYS_gettid) : -1, __ATOMIC_RELAXED);
 }
 
+bool tables_turn_asks(void)
+{
+	return __atomic_load_n(&asker, __ATOMIC_RELAXED) == (int32_t)raw0(SYS_gettid);
+}
+
 void tables_turn_end(void)
 {
 	__atomic_store_n(&asker, 0, __ATOMIC_RELEASE);
@@ -207,28 +209,21 @@ void tables_adopt(void)
 
 /* Called on the requesting thread. The register library may hold locks, so tools are notified
  * later. Tables that do not fit are not noted, so that they are requested again. */
-static int table_keep(const char *name, uint64_t version, uint64_t instance, void **parts,
-		      uint64_t part_count)
+int tables_keep(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count, bool has_tools)
 {
 	char own[TABLE_NAME_MAX];
 
 	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
 		return -EINVAL;
 	name = name_take(name, own) ? own : UNNAMED;
-	if (!sdk_has_tools())
+	if (!has_tools)
 		return tables_note(name, version, instance, parts, part_count);
 	if (kept_count == AGENT_TABLES_MAX)
 		return -ENOSPC;
 	kept[kept_count] = (struct agent_table){ 0 };
 	table_fill(&kept[kept_count++], name, version, instance, parts, part_count);
 	return 0;
-}
-
-int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
-		uint64_t part_count, void *data)
-{
-	(void)data;
-	return table_keep(name, version, instance, parts, part_count);
 }
 
 static bool is_known(const struct agent_table *table)
@@ -251,22 +246,50 @@ bool tables_next_kept(struct agent_table *ret)
 	return false;
 }
 
-/* Called by AMD's register library, and by limpet's if a tool is there from the start. */
-EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
-				     void **parts, uint64_t part_count);
-
-EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
-				     void **parts, uint64_t part_count)
+bool telling_hold_library(struct telling *self, uint64_t address)
 {
-	unsigned index;
-	int r;
+	void *library =
+		self->count < ARRAY_SIZE(self->libraries) ? libc_hold((const void *)address) : NULL;
 
-	if (__atomic_load_n(&asker, __ATOMIC_RELAXED) == (int32_t)raw0(SYS_gettid))
-		return table_keep(name, version, instance, parts, part_count) ? SDK_INVALID_ARGUMENT
-									      : SDK_SUCCESS;
-	r = table_note(name, version, instance, parts, part_count, &index);
-	if (r < 0)
-		return SDK_INVALID_ARGUMENT;
-	sdk_table_came(index, r == TABLE_RESTARTED);
-	return SDK_SUCCESS;
+	if (library)
+		self->libraries[self->count++] = library;
+	return library;
+}
+
+/* Other tools may have functions in a table, but not in all its slots; limpet's stubs may be in
+ * all. */
+static bool has_own(const uint64_t *slots, unsigned count)
+{
+	for (unsigned i = 0; i < count; i++)
+		if (libc_are_of_one(&slots[i], (const void *)entry_original(&slots[i])))
+			return true;
+	return false;
+}
+
+static bool is_still_one(const struct agent_table *known)
+{
+	for (unsigned i = 0; i < API_TABLES; i++) {
+		uint64_t *slots;
+		unsigned count = table_read(known, &api_tables[i], &slots);
+
+		if (count && has_own(slots, count))
+			return true;
+	}
+	return false;
+}
+
+void telling_hold(struct telling *self, void (*visit)(unsigned index))
+{
+	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
+
+	for (uint32_t i = 0; i < count; i++)
+		if (telling_hold_library(self, agent_page.tables[i].parts[0]) && visit &&
+		    is_still_one(&agent_page.tables[i]))
+			visit(i);
+}
+
+void telling_release(struct telling *self)
+{
+	while (self->count)
+		libc_close(self->libraries[--self->count]);
 }

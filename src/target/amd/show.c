@@ -5,22 +5,14 @@
 #include "target/amd/show.h"
 
 #include "target/amd/engine.h"
-#include "target/amd/registry.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/tables/read.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
 
-static bool library_hold(struct telling *self, uint64_t address)
-{
-	void *library =
-		self->count < ARRAY_SIZE(self->libraries) ? libc_hold((const void *)address) : NULL;
-
-	if (library)
-		self->libraries[self->count++] = library;
-	return library;
-}
+#define EXPORT __attribute__((visibility("default")))
 
 static bool leads_inside(const uint64_t *slot)
 {
@@ -61,7 +53,7 @@ static int table_tell(struct agent_table *table)
 
 static int found_tell(struct telling *self)
 {
-	if (!library_hold(self, self->found.parts[0]) || !is_whole(&self->found))
+	if (!telling_hold_library(self, self->found.parts[0]) || !is_whole(&self->found))
 		return -ENXIO;
 	return table_tell(&self->found);
 }
@@ -73,44 +65,34 @@ void telling_run(struct telling *self)
 	if (self->found.part_count)
 		self->result = found_tell(self);
 	while (tables_next_kept(&table))
-		if (library_hold(self, table.parts[0]))
+		if (telling_hold_library(self, table.parts[0]))
 			(void)!table_tell(&table);
 }
 
-/* Other tools may have functions in a table, but not in all its slots; limpet's stubs may be in
- * all. */
-static bool has_own(const uint64_t *slots, unsigned count)
+int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,
+		uint64_t part_count, void *data)
 {
-	for (unsigned i = 0; i < count; i++)
-		if (libc_are_of_one(&slots[i], (const void *)entry_original(&slots[i])))
-			return true;
-	return false;
+	(void)data;
+	return tables_keep(name, version, instance, parts, part_count, sdk_has_tools());
 }
 
-static bool is_still_one(const struct agent_table *known)
+/* Called by AMD's register library, and by limpet's if a tool is there from the start. */
+EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+				     void **parts, uint64_t part_count);
+
+EXPORT int rocprofiler_set_api_table(const char *name, uint64_t version, uint64_t instance,
+				     void **parts, uint64_t part_count)
 {
-	for (unsigned i = 0; i < API_TABLES; i++) {
-		uint64_t *slots;
-		unsigned count = table_read(known, &api_tables[i], &slots);
+	unsigned index;
+	int r;
 
-		if (count && has_own(slots, count))
-			return true;
-	}
-	return false;
-}
-
-void telling_hold(struct telling *self, void (*visit)(unsigned index))
-{
-	uint32_t count = __atomic_load_n(&agent_page.table_count, __ATOMIC_ACQUIRE);
-
-	for (uint32_t i = 0; i < count; i++)
-		if (library_hold(self, agent_page.tables[i].parts[0]) && visit &&
-		    is_still_one(&agent_page.tables[i]))
-			visit(i);
-}
-
-void telling_release(struct telling *self)
-{
-	while (self->count)
-		libc_close(self->libraries[--self->count]);
+	if (tables_turn_asks())
+		return tables_take(name, version, instance, parts, part_count, NULL)
+			       ? SDK_INVALID_ARGUMENT
+			       : SDK_SUCCESS;
+	r = tables_note_at(name, version, instance, parts, part_count, &index);
+	if (r < 0)
+		return SDK_INVALID_ARGUMENT;
+	sdk_table_came(index, r == TABLE_RESTARTED);
+	return SDK_SUCCESS;
 }

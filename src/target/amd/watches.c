@@ -3,15 +3,15 @@
  */
 #include "target/amd/watches.h"
 
-#include "target/amd/counters/packets.h"
-#include "target/amd/counters/reserving.h"
-#include "target/amd/hip/activity.h"
+#include "target/amd/hip/ring.h"
 #include "target/amd/hsa/memory.h"
-#include "target/amd/hsa/tracing.h"
+#include "target/amd/hsa/tracing/reserving.h"
+#include "target/amd/hsa/tracing/tracing.h"
 #include "target/amd/life.h"
+#include "target/amd/sinks/sdk/calls/ranges.h"
+#include "target/amd/sinks/sdk/counters/dispatch/packets.h"
 #include "target/amd/sinks/sdk/devices/code.h"
 #include "target/amd/sinks/sdk/devices/work_records.h"
-#include "target/amd/sinks/sdk/ranges.h"
 #include "target/amd/tables/watch.h"
 
 static void before_add(struct call_frame *frame)

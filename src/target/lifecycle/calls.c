@@ -5,9 +5,9 @@
 
 #include "shared/arch/syscall.h"
 #include "target/amd/engine.h"
-#include "target/amd/show.h"
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/guard.h"
+#include "target/amd/registry.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/guard.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/page.h"

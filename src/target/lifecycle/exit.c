@@ -5,7 +5,7 @@
 #include "target/lifecycle/exit.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/lifecycle.h"
 #include "target/runtime/libc_calls.h"

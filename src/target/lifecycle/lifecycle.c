@@ -6,7 +6,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/amd/engine.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/lifecycle/calls.h"
 #include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"

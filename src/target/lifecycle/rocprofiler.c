@@ -2,7 +2,7 @@
  * More functions of librocprofiler-sdk.so.1: version, time, state. Tools call them on any thread.
  */
 #include "shared/arch/syscall.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/lifecycle/tools.h"
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
@@ -85,7 +85,7 @@ static const struct {
 	const char *name, *text;
 } statuses[] = {
 #define STATUS(number, name, text) [SDK_##number] = { "ROCPROFILER_STATUS_" name, text },
-#include "target/amd/sinks/sdk/statuses.def"
+#include "target/amd/sinks/sdk/base/statuses.def"
 #undef STATUS
 };
 

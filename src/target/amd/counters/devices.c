@@ -5,8 +5,7 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/wire/record.h"
-#include "target/amd/counters/counting_claim.h"
-#include "target/amd/counters/device_queue.h"
+#include "target/amd/counters/owner.h"
 #include "target/amd/hsa/agents.h"
 #include "target/runtime/text.h"
 
@@ -305,7 +304,7 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	memory.pool = hsa_host_pool(&hsa_calls);
 	if (!memory.pool)
 		return COUNTING_NO_PACKETS;
-	if (!claim_for_one(device_queues_claim(), CLAIM_TRACER))
+	if (!owner_claim(OWNER_TRACER))
 		return COUNTING_TAKEN;
 	packet_sets_use(library, &memory);
 	counting_sets_each(set_end, NULL); /* sets that an earlier session could not free */
@@ -334,17 +333,11 @@ void counting_devices_leave(void)
 		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
 }
 
-/* Other tools may count from now on. */
-static void claim_leave(void)
-{
-	claim_leave_one(device_queues_claim(), CLAIM_TRACER);
-}
-
 void counting_devices_end(void)
 {
 	counting_devices_leave();
 	counting_sets_each(set_end, NULL);
-	claim_leave();
+	owner_release(OWNER_TRACER);
 }
 
 static void set_forget(struct counter_set *set, void *data)
@@ -360,5 +353,5 @@ void counting_devices_forget(void)
 {
 	counting_devices_leave();
 	counting_sets_each(set_forget, NULL);
-	claim_leave();
+	owner_release(OWNER_TRACER);
 }

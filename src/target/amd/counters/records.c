@@ -4,7 +4,6 @@
 #include "target/amd/counters/records.h"
 
 #include "target/amd/hsa/queues.h"
-#include "target/amd/hsa/tracing.h"
 #include "target/hooks/clock.h"
 
 static struct event_counts counts_of(const struct counter_set *set)

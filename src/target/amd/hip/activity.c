@@ -8,16 +8,9 @@
 #include "target/amd/events/events.h"
 #include "target/amd/events/moments.h"
 #include "target/amd/hip/launch_shapes.h"
-#include "target/amd/hip/launches.h"
-#include "target/amd/hip/registration.h"
-#include "target/amd/notes.h"
-#include "target/amd/tables/read.h"
-#include "target/runtime/libc_calls.h"
-#include "target/runtime/text.h"
 
 #include <time.h>
 
-#define OTHER_TRACER  "libroctracer64.so"
 #define SLACK_NS      5000 /* maximum difference of the two clocks */
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u           /* two seconds */
@@ -28,7 +21,6 @@ enum { REPORT_OF_COMMANDS = 2 };
 enum { KIND_GRAPH = 0x11f1 };
 enum { WANTED = 0, NOT_WANTED = 1 };
 #define ONE_ANSWER     (1ull << 32)
-#define STACK_SHIFT    16    /* stacks are that far from each other */
 #define LOWEST_ADDRESS 4096u /* smaller pointers are signs, not records */
 
 /* A report, in the layout of the runtime's public protocol. */
@@ -46,9 +38,8 @@ _Static_assert(offsetof(struct activity, correlation) == 16, "as in the protocol
 _Static_assert(offsetof(struct activity, queue) == 48, "as in the protocol");
 _Static_assert(sizeof(struct activity) == 64, "as in the protocol");
 
-static bool ring_asks[LAUNCH_KINDS];
-static bool ring_needs; /* until its reports have come */
-static uint64_t began;  /* when questions began, in ticks */
+struct hip_ring hip_ring;
+static uint64_t began; /* when questions began, in ticks */
 
 /* Low half: outstanding questions, which are those answered with yes minus reports and failed
  * commands. High half: reports and failed commands. */
@@ -85,7 +76,7 @@ static enum copy_direction direction_of(uint32_t kind)
 	return COPY_UNKNOWN;
 }
 
-static void count_answers(uint32_t count)
+void hip_count_answers(uint32_t count)
 {
 	__atomic_fetch_add(&progress.value, count * (ONE_ANSWER - 1), __ATOMIC_SEQ_CST);
 }
@@ -115,7 +106,7 @@ static struct call_frame *frame_around(const struct call_thread *thread,
 
 static bool ring_wants(uint32_t command)
 {
-	if (!__atomic_load_n(&ring_asks[command], __ATOMIC_RELAXED) || !events_ring())
+	if (!__atomic_load_n(&hip_ring.asks[command], __ATOMIC_RELAXED) || !events_ring())
 		return false;
 	if (clock_may_be_read())
 		return true;
@@ -280,7 +271,7 @@ static int command_take(uint32_t command, void *data, const struct call_thread *
 		return WANTED;
 	/* Counted down after its question is removed: see question_note(). */
 	if (report_take(data, (enum launch_kind)command))
-		count_answers(1);
+		hip_count_answers(1);
 	return WANTED;
 }
 
@@ -352,104 +343,24 @@ void hip_close(void)
 	launches_close();
 }
 
-static int module_match(struct dl_phdr_info *info, size_t size, void *data)
-{
-	const char *name = info->dlpi_name, *base = name;
-	size_t i = 0;
-
-	(void)size;
-	for (; name && *name; name++)
-		base = *name == '/' ? name + 1 : base;
-	while (base && OTHER_TRACER[i] && base[i] == OTHER_TRACER[i])
-		i++;
-	*(bool *)data |= !OTHER_TRACER[i];
-	return *(bool *)data;
-}
-
-static bool other_tracer_is_there(void)
-{
-	bool is_there = false;
-
-	libc_iterate(module_match, &is_there);
-	return is_there;
-}
-
 bool hip_is_needed(void)
 {
-	return ring_needs || events_tools_may_want(DOMAIN_KERNEL) ||
+	return hip_ring.needs || events_tools_may_want(DOMAIN_KERNEL) ||
 	       events_tools_may_want(DOMAIN_COPY);
 }
 
-static uint32_t ring_domains(void)
-{
-	return (uint32_t)ring_asks[LAUNCH_KERNEL] << DOMAIN_KERNEL |
-	       (uint32_t)ring_asks[LAUNCH_COPY] << DOMAIN_COPY;
-}
-
-uint32_t hip_ring_begin(bool kernels, bool copies)
-{
-	if (ring_needs)
-		return hip_has_callback() ? ring_domains() : 0;
-	if (!hip_has_callback() && other_tracer_is_there()) {
-		events_say(SAY_OTHER_TRACER);
-		return 0;
-	}
-	ring_needs = true;
-	ring_asks[LAUNCH_KERNEL] = kernels;
-	ring_asks[LAUNCH_COPY] = copies;
-	hip_follow();
-	if (hip_has_callback())
-		return ring_domains();
-	ring_needs = false;
-	events_say(SAY_NO_REPORTS);
-	return 0;
-}
-
-uint32_t hip_ring_end(void)
+uint32_t hip_await_reports(void)
 {
 	struct timespec pause = { 0, DRAIN_STEP_NS };
-	uint32_t until, left;
-	uint64_t now;
+	uint64_t now = __atomic_load_n(&progress.value, __ATOMIC_SEQ_CST);
+	uint32_t until = (uint32_t)(now / ONE_ANSWER) + (uint32_t)now;
 
-	if (!ring_needs)
-		return 0;
-	for (unsigned i = 0; i < LAUNCH_KINDS; i++)
-		__atomic_store_n(&ring_asks[i], false, __ATOMIC_RELAXED);
-	now = __atomic_load_n(&progress.value, __ATOMIC_SEQ_CST);
-	until = (uint32_t)(now / ONE_ANSWER) + (uint32_t)now;
 	for (unsigned i = 0; i < DRAIN_STEPS && count_outstanding(until); i++)
 		raw2(SYS_nanosleep, &pause, 0);
-	left = count_sure(count_outstanding(until));
-	ring_needs = false;
-	hip_follow();
-	return left;
+	return count_sure(count_outstanding(until));
 }
 
-/* A call without a question of its own may still end a stream or functions. */
-void hip_after_call(struct call_frame *frame, uint64_t end)
-{
-	enum launch_end what = launch_ends(frame);
-
-	(void)end;
-	if (!hip_has_callback())
-		return;
-	if (call_has_failed(frame)) {
-		if (frame->asked) {
-			launches_cancel(frame->begin);
-			count_answers(frame->asked);
-		}
-	} else if (what == ENDS_STREAM) {
-		launches_forget_stream(frame->integers[0]);
-		events_stream_end(frame->integers[0]);
-	} else if (what == ENDS_FUNCTIONS) {
-		launches_forget_functions();
-	}
-}
-
-void hip_adopt(void)
+void hip_activity_adopt(void)
 {
 	unlisted_inside = 0;
-	ring_needs = false;
-	ring_asks[LAUNCH_KERNEL] = ring_asks[LAUNCH_COPY] = false;
-	hip_registration_adopt();
 }

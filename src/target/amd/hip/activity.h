@@ -7,15 +7,9 @@
  */
 #pragma once
 
-#include "target/amd/tables/call.h"
+#include "target/amd/hip/launches.h"
 
 struct agent_table;
-
-/* The ring wants commands from now on: returns the domains that are traced by reports, as bits. On
- * limpet's threads; may be repeated. */
-uint32_t hip_ring_begin(bool kernels, bool copies);
-/* Waits for reports, up to a limit. Returns the number of missing reports. */
-uint32_t hip_ring_end(void);
 
 /* For registration.c: does anybody want reports? Called before and after HIP has limpet's callback;
  * false: no memory. */
@@ -28,8 +22,16 @@ int hip_on_activity(uint32_t domain, uint32_t command, void *data);
 /* Is a thread of HIP in the callback? */
 bool hip_is_inside(void);
 
-/* After a HIP call has returned: commands of a failed call are never executed. */
-void hip_after_call(struct call_frame *frame, uint64_t end);
+/* What the ring wants to be reported; see ring.c. */
+struct hip_ring {
+	bool asks[LAUNCH_KINDS];
+	bool needs; /* until its reports have come */
+};
+extern struct hip_ring hip_ring;
+/* Waits for outstanding reports, up to a limit. Returns how many are missing. */
+uint32_t hip_await_reports(void);
+/* Questions that will not be answered: their commands have failed. */
+void hip_count_answers(uint32_t count);
 
-/* In a forked child. */
-void hip_adopt(void);
+/* In a forked child; called by hip_adopt(). */
+void hip_activity_adopt(void);

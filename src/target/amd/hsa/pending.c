@@ -251,3 +251,23 @@ uint32_t pending_count_ours(uint64_t before)
 			 (int64_t)(before - memory->items[i].asked) >= 0;
 	return count;
 }
+
+struct dispatch_event hsa_kernel_event(const struct hsa_command *command)
+{
+	struct dispatch_event event = { .name = command->name,
+					.ring_name = command->ring_name,
+					.object = command->object,
+					.dispatch = command->dispatch,
+					.device = command->device,
+					.queue = command->queue,
+					.thread = command->thread,
+					.cause = command->cause,
+					.private_bytes = command->private_bytes,
+					.group_bytes = command->group_bytes };
+
+	for (unsigned i = 0; i < 3; i++) {
+		event.grid[i] = command->grid[i];
+		event.group[i] = command->group[i];
+	}
+	return event;
+}

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "shared/wire/record.h"
+#include "target/amd/events/events.h"
 
 struct counter_set;
 
@@ -63,3 +63,6 @@ bool pending_cancel(uint64_t signal, uint64_t cause);
  */
 uint32_t pending_count(void);
 uint32_t pending_count_ours(uint64_t before);
+
+/* A command as an event, without its times. */
+struct dispatch_event hsa_kernel_event(const struct hsa_command *command);

@@ -30,7 +30,6 @@ struct slot_block {
 	uint8_t table;           /* enum api_table_number */
 };
 
-struct call_slot call_slots[CALL_SLOTS];
 static struct slot_block blocks[BLOCKS_MAX];
 static uint32_t block_count, slot_count;
 static const struct intercept_policy *policy;

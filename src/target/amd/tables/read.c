@@ -10,6 +10,8 @@
 #define ENTRIES_MAX    2048u
 #define HSA_HEAD_WORDS 2u
 
+struct call_slot call_slots[CALL_SLOTS];
+
 struct module_search {
 	uint64_t start, end;
 	uint32_t flags;

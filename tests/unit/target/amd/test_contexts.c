@@ -3,8 +3,8 @@
  */
 #include "unit.h"
 
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/status.h"
 
 static int teardown(void **state)
 {

@@ -4,9 +4,9 @@
  */
 #include "unit.h"
 
-#include "target/amd/counters/sets.h"
-#include "target/amd/counters/visits.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/status.h"
+#include "target/amd/sinks/sdk/counters/dispatch/sets.h"
+#include "target/amd/sinks/sdk/counters/dispatch/visits.h"
 #include "target/runtime/hsa_gate.h"
 
 #include <pthread.h>

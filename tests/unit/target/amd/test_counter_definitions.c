@@ -9,10 +9,10 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/definitions.h"
 #include "target/amd/sinks/sdk/counters/store.h"
-#include "target/amd/sinks/sdk/status.h"
 #include "target/runtime/page.h"
 
 #define APPEND  2

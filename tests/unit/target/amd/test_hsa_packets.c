@@ -4,7 +4,7 @@
  */
 #include "unit.h"
 
-#include "target/amd/hsa/packets.c"
+#include "target/amd/hsa/tracing/packets.c"
 
 #define THEIRS 0x9000u
 

@@ -21,10 +21,10 @@ int hold_create(pthread_t *ret, const pthread_attr_t *attributes, void *(*start)
 #include "compat/register/listener/helper.c"
 #undef pthread_create
 
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
-#include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/counters/dispatch/results.h"
-#include "target/amd/sinks/sdk/delivery.h"
 #include "target/amd/sinks/sdk/notify.h"
 #include "target/amd/tables/threads.h"
 #include "target/hooks/got/got.h"
@@ -351,7 +351,9 @@ int main(void)
 	libc_functions_find(&functions);
 	functions.pthread_create = (uint64_t)hold_create;
 	libc_calls_use(&functions, /* shared */ NULL);
-	delivery_prepare(&functions);
+	delivery_learn(&functions);
+	delivery_prepare(&(struct delivery_work){ dispatch_results_deliver, buffers_deliver,
+						  buffers_wait, notify_thread });
 	if (!functions.thread_flags)
 		return 77; /* libc does not say where a thread's flags are: nothing is marked */
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * The texts of messages about AMD's runtimes.
  */
-#include "target/amd/notes.h"
+#include "target/amd/events/notes.h"
 
 #include "target/amd/sinks/ring/ring.h"
 

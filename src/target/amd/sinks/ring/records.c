@@ -19,6 +19,17 @@ _Static_assert(DEVICES_MAX <= WORK_NUMBERS, "they have names");
 static char texts[DEVICES_MAX][TEXT_MAX];
 static uint32_t described[DEVICES_MAX]; /* the session in which the device was described */
 static struct writer_pass pass;
+static uint32_t wanted; /* bits */
+
+void ring_use_domains(uint32_t domains)
+{
+	__atomic_store_n(&wanted, domains, __ATOMIC_RELAXED);
+}
+
+bool ring_wants(enum trace_domain domain)
+{
+	return __atomic_load_n(&wanted, __ATOMIC_RELAXED) >> domain & 1;
+}
 
 /* Maps HIP's queues and streams to small numbers, from 1 on; 0 if there are too many. A spared item
  * keeps its number until another item needs it. */

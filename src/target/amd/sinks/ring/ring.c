@@ -3,24 +3,18 @@
  */
 #include "target/amd/sinks/ring/ring.h"
 
-#include "target/amd/notes.h"
+#include "target/amd/events/notes.h"
 #include "target/domains/work.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"
 
 static const struct amd_engine *engine;
 static void (*consult_watch)(void);
-static uint32_t wanted; /* bits */
 
 void ring_use_engine(const struct amd_engine *used, void (*consult)(void))
 {
 	engine = used;
 	consult_watch = consult;
-}
-
-bool ring_wants(enum trace_domain domain)
-{
-	return __atomic_load_n(&wanted, __ATOMIC_RELAXED) >> domain & 1;
 }
 
 static void note_print(unsigned note)
@@ -67,7 +61,7 @@ static bool amd_start(const struct trace_request *request)
 
 	for (unsigned i = 0; i < DOMAINS; i++)
 		domains |= (uint32_t)request->is_wanted[i] << i;
-	__atomic_store_n(&wanted, domains, __ATOMIC_RELAXED);
+	ring_use_domains(domains);
 	imports_start(request, engine);
 	counter_request_read(request, &counters);
 	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)

@@ -43,5 +43,6 @@ uint64_t record_name(const char *name, uint64_t object);
 /* notes.c */
 extern const struct note amd_notes[];
 
-/* The wanted domains of the session. On any thread. */
+/* The wanted domains (bits) of the session; asked on any thread. */
+void ring_use_domains(uint32_t domains);
 bool ring_wants(enum trace_domain domain);

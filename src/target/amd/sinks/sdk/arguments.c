@@ -2,8 +2,8 @@
  * Formats the arguments of a traced call as text, one by one. Called by tools, in their callbacks.
  * Target memory that an argument points to is read only if the kernel says that it is readable.
  */
-#include "target/amd/sinks/sdk/kinds.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/kinds.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 

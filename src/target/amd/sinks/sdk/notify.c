@@ -4,10 +4,10 @@
  */
 #include "target/amd/sinks/sdk/notify.h"
 
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/guard.h"
-#include "target/amd/sinks/sdk/kinds.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/guard.h"
+#include "target/amd/sinks/sdk/base/kinds.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/tables/threads.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"

@@ -1,11 +1,10 @@
 /*
- * Traced calls as tools see them: callbacks before and after, and records. Called by calls.c around
- * the original function.
+ * What tools see: the frame of a traced call (calls.c), events, and requests for external ids.
  */
 #pragma once
 
 #include "target/amd/events/events.h"
-#include "target/amd/sinks/sdk/abi.h"
+#include "target/amd/sinks/sdk/base/abi.h"
 #include "target/amd/tables/call.h"
 
 #define SEEN_MAX        8u /* contexts that see one call */
@@ -45,11 +44,6 @@ static inline struct tools_frame *tools_frame_of(struct call_frame *frame)
 	return (struct tools_frame *)frame;
 }
 
-/* Asks for external ids, and makes the callbacks before the call. */
-void tools_before(struct call_frame *frame);
-/* Makes the callbacks after the call, and writes its records. */
-void tools_after(struct call_frame *frame, uint64_t end);
-
 /* The next correlation id. */
 extern struct busy_word tools_ids;
 static inline uint64_t tools_next_id(void)
@@ -71,5 +65,13 @@ struct service_event {
 };
 void service_tell(unsigned context, const struct service_event *event, uint64_t *user_data);
 
+/* Calls the tool of the record's context. `life`: only if the context is still the one of that
+ * life, which may be stopped meanwhile; NULL: only if it is active. */
+void service_call_back(struct call_thread *thread, const struct callback_record *record,
+		       uint64_t *user_data, const uint32_t *life);
+
+/* Asks the context's tool for an external id. False: it has provided none. */
+bool service_ask(struct call_thread *thread, unsigned context, int kind, int operation,
+		 uint64_t internal, uint64_t *value);
 /* Requests an external id from a context; keeps *value if the tool does not answer. */
 void service_request(unsigned context, int kind, int operation, uint64_t internal, uint64_t *value);

@@ -2,8 +2,8 @@
  * The services that tools configure in their contexts. Runs on the runner's thread, while the tool
  * is configured or initialized.
  */
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/status.h"
 
 #define SETS_MAX 256u
 

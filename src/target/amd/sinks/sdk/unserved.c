@@ -2,8 +2,8 @@
  * Functions of the SDK that exist only so that every tool loads; they serve nothing and read no
  * argument. docs/sdk.md says why.
  */
-#include "target/amd/sinks/sdk/abi.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/abi.h"
+#include "target/amd/sinks/sdk/base/status.h"
 
 #define UNSERVED(name, status)                   \
 	SDK_EXPORT int rocprofiler_##name(void); \

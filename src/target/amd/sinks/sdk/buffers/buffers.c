@@ -2,33 +2,15 @@
  * Creates buffers while their tool is configured; destroys them with the tool or on request.
  */
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/buffers/buffer.h"
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/delivery.h"
-#include "target/amd/sinks/sdk/status.h"
 #include "target/runtime/page.h"
 
 #include <sys/mman.h>
 
 #define FLUSH_NS 10000000000ull
-
-struct sdk_buffer sdk_buffers[BUFFERS_MAX];
-
-struct sdk_buffer *buffer_find(struct sdk_handle id)
-{
-	struct sdk_buffer *buffer = buffer_entry(id);
-
-	if (!id.handle || __atomic_load_n(&buffer->state, __ATOMIC_ACQUIRE) != BUFFER_LIVE ||
-	    buffer->handle != id.handle)
-		return NULL;
-	return buffer;
-}
-
-void buffer_drop(struct sdk_buffer *buffer, uint64_t count)
-{
-	__atomic_add_fetch(&buffer->drops, count, __ATOMIC_RELAXED);
-	__atomic_add_fetch(&agent_page.dropped, count, __ATOMIC_RELAXED);
-}
 
 static uint64_t headers_max(const struct sdk_buffer *buffer)
 {

@@ -1,17 +1,37 @@
 /*
- * Delivers halves to the tool's callback, on the threads of delivery.c.
+ * The table of buffers, whose halves are delivered to the tool's callback, on the threads of
+ * delivery.c.
  */
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/guard.h"
 #include "target/amd/sinks/sdk/buffers/buffer.h"
-#include "target/amd/sinks/sdk/delivery.h"
-#include "target/amd/sinks/sdk/guard.h"
 #include "target/amd/tables/threads.h"
 #include "target/runtime/kernel_clock.h"
+#include "target/runtime/page.h"
 
 #include <linux/futex.h>
 #include <time.h>
 
 #define GLANCE_NS 10000000
+
+struct sdk_buffer sdk_buffers[BUFFERS_MAX];
+
+struct sdk_buffer *buffer_find(struct sdk_handle id)
+{
+	struct sdk_buffer *buffer = buffer_entry(id);
+
+	if (!id.handle || __atomic_load_n(&buffer->state, __ATOMIC_ACQUIRE) != BUFFER_LIVE ||
+	    buffer->handle != id.handle)
+		return NULL;
+	return buffer;
+}
+
+void buffer_drop(struct sdk_buffer *buffer, uint64_t count)
+{
+	__atomic_add_fetch(&buffer->drops, count, __ATOMIC_RELAXED);
+	__atomic_add_fetch(&agent_page.dropped, count, __ATOMIC_RELAXED);
+}
 
 struct collection {
 	struct sdk_buffer *buffer;

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/abi.h"
+#include "target/amd/sinks/sdk/base/abi.h"
 
 #include <stdbool.h>
 

@@ -4,7 +4,7 @@
 #include "target/amd/sinks/sdk/buffers/writing.h"
 
 #include "shared/arch/ticks.h"
-#include "target/amd/sinks/sdk/delivery.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
 #include "target/runtime/kernel_clock.h"
 
 #define SPINS_MAX 1000u

@@ -5,8 +5,8 @@
  */
 #pragma once
 
+#include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/amd/sinks/sdk/buffers/buffer.h"
-#include "target/amd/sinks/sdk/contexts.h"
 
 struct record_place {
 	struct sdk_buffer *buffer;

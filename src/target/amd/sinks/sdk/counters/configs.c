@@ -3,8 +3,8 @@
  */
 #include "target/amd/sinks/sdk/counters/configs.h"
 
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/status.h"
 
 #define CONFIGS_MAX 256u
 #define OF_ANYBODY  (-1)

@@ -2,9 +2,9 @@
  * Counters that tools derive from others. Runs on threads of tools. Under counters_enter(), each is
  * added to the catalog behind what readers use, and published when complete.
  */
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/created_nodes.h"
 #include "target/amd/sinks/sdk/counters/store.h"
-#include "target/amd/sinks/sdk/status.h"
 #include "target/runtime/text.h"
 
 #include <string.h>

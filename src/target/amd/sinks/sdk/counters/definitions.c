@@ -4,9 +4,9 @@
 #include "target/amd/sinks/sdk/counters/definitions.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/store.h"
-#include "target/amd/sinks/sdk/status.h"
 #include "target/runtime/page.h"
 
 #include <errno.h>

@@ -5,11 +5,11 @@
 #include "target/amd/sinks/sdk/counters/device_counting.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/counters/device_queue.h"
-#include "target/amd/counters/device_turn.h"
-#include "target/amd/counters/driver_lock.h"
-#include "target/amd/sinks/sdk/counters/dispatch/results.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/counters/owner.h"
+#include "target/amd/sinks/sdk/base/status.h"
+#include "target/amd/sinks/sdk/counters/device_queue.h"
+#include "target/amd/sinks/sdk/counters/device_turn.h"
+#include "target/amd/sinks/sdk/counters/driver_lock.h"
 #include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
@@ -109,6 +109,12 @@ bool device_counting_end(unsigned index)
 }
 
 static bool exit_watches[2]; /* indexed by has_set */
+static void (*before_end)(uint64_t limit_ns);
+
+void device_countings_before_end(void (*work)(uint64_t limit_ns))
+{
+	before_end = work;
+}
 
 /* aqlprofile and HSA are still up: their exit handlers run after this one. */
 static void on_exit_of_program(void *unused)
@@ -118,7 +124,7 @@ static void on_exit_of_program(void *unused)
 	(void)unused;
 	if (!page_is_own())
 		return;
-	dispatch_results_finish(LAST_NS);
+	before_end(LAST_NS);
 	if (device_turn_enter(LAST_NS)) {
 		for (unsigned i = 0; i < COUNTINGS_MAX; i++)
 			if (device_counting_is_there(i) && !counting_close(&countings[i], limit_ns))
@@ -249,7 +255,7 @@ void device_countings_end_queues(void)
 {
 	uint64_t limit_ns = LAST_NS;
 
-	if (!device_queues_count() || !page_is_own() || !device_turn_enter(LAST_NS))
+	if (!owner_queues() || !page_is_own() || !device_turn_enter(LAST_NS))
 		return;
 	for (unsigned i = 0; i < COUNTINGS_MAX; i++) {
 		struct device_counting *self = &countings[i];
@@ -269,6 +275,6 @@ void device_countings_adopt(void)
 		countings[i].is_closing = 0;
 		driver_lock_adopt(&countings[i].lock);
 	}
-	device_queues_adopt();
+	owner_adopt();
 	packet_sets_forget_parent();
 }

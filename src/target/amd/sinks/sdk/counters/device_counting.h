@@ -23,6 +23,8 @@ int device_counting_read(unsigned index, struct counter_records *ret);
 /* Registers an exit handler, also for kernel counting: called before a packet set is made, and
  * again after the first one. False: registering failed. */
 bool device_countings_watch_exit(bool has_set);
+/* What that handler does first, within the time: delivers counts of kernels. */
+void device_countings_before_end(void (*work)(uint64_t limit_ns));
 /* Is an exit handler registered? Then this library must stay mapped. */
 bool device_countings_exit_is_watched(void);
 

@@ -2,11 +2,11 @@
  * The SDK's functions for counters of whole devices. Runs on threads of tools.
  */
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/buffers/buffer.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
-#include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/counters/device_service.h"
-#include "target/amd/sinks/sdk/status.h"
 
 #include <sys/mman.h>
 

@@ -6,11 +6,11 @@
 #include "target/amd/sinks/sdk/counters/device_service.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/counters/device_turn.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/guard.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/device_counting.h"
-#include "target/amd/sinks/sdk/guard.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/counters/device_turn.h"
 #include "target/amd/tables/threads.h"
 #include "target/runtime/page.h"
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/amd/counters/config_packets.h"
+#include "target/amd/sinks/sdk/counters/config_packets.h"
 
 /* Layout from AMD's headers. */
 struct counter_record {

@@ -3,9 +3,9 @@
  */
 #include "target/amd/sinks/sdk/counters/info.h"
 
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/extents.h"
 #include "target/amd/sinks/sdk/counters/record_id.h"
-#include "target/amd/sinks/sdk/status.h"
 
 #define KEPT_ROOM 4096u
 

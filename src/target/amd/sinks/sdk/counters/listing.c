@@ -2,9 +2,9 @@
  * Lists an agent's counters, and decodes record ids. Runs on threads of tools.
  */
 #include "shared/arch/syscall.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/record_id.h"
 #include "target/amd/sinks/sdk/counters/store.h"
-#include "target/amd/sinks/sdk/status.h"
 
 #include <sys/mman.h>
 

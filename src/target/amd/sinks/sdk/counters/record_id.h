@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/abi.h"
+#include "target/amd/sinks/sdk/base/abi.h"
 
 #define RECORD_ID_SHIFT      48u
 #define RECORD_ID_BITS       6u

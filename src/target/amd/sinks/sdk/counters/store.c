@@ -4,9 +4,6 @@
 #include "target/amd/sinks/sdk/counters/store.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/sinks/sdk/counters/configs.h"
-#include "target/amd/sinks/sdk/counters/definitions.h"
-#include "target/amd/sinks/sdk/counters/info.h"
 #include "target/amd/sinks/sdk/devices/agents.h"
 #include "target/runtime/patience.h"
 
@@ -137,20 +134,13 @@ int counters_learn(int fd, uint64_t size)
 /* The catalog stays: a thread of a tool may still read it. */
 void counters_release(void)
 {
-	if (!counters_enter())
-		return;
 	__atomic_store_n(&were_told, 0, __ATOMIC_SEQ_CST);
-	definitions_forget();
-	counters_leave();
 }
 
 void counters_close(void)
 {
 	__atomic_store_n(&current, NULL, __ATOMIC_RELEASE);
 	were_told = 0;
-	definitions_forget();
-	configs_forget();
-	info_forget();
 	for (unsigned i = 0; i < catalog_count; i++) {
 		if (catalogs[i].now != catalogs[i].told)
 			raw2(SYS_munmap, catalogs[i].now, catalogs[i].now->size);

@@ -5,14 +5,14 @@
 #pragma once
 
 #include "shared/wire/catalog.h"
-#include "target/amd/sinks/sdk/abi.h"
+#include "target/amd/sinks/sdk/base/abi.h"
 
 #include <stdbool.h>
 
 /* On the control thread: reads the host's memory, `size` bytes. 0 or -errno; -EBUSY: a tool's
  * thread holds counters_enter() too long. Earlier catalogs stay valid for tools. */
 int counters_learn(int fd, uint64_t size);
-/* All tools were finalized: no tool has ids, and the next one may load other definitions. */
+/* All tools were finalized: no tool has ids; under counters_enter(). */
 void counters_release(void);
 /* No tool is left: unmaps all memory. */
 void counters_close(void);

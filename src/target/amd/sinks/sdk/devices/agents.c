@@ -7,7 +7,7 @@
 #include "target/amd/devices/agent_parts.h"
 #include "target/amd/devices/properties.h"
 #include "target/amd/hsa/agents.h"
-#include "target/amd/sinks/sdk/status.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/runtime/patience.h"
 #include "target/runtime/text.h"
 #include "target/runtime/topology.h"

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/abi.h"
+#include "target/amd/sinks/sdk/base/abi.h"
 
 /* Their handles; 0: none, or unknown. By HSA's agent, memory pool or region, and queue. */
 struct hsa_queue;

@@ -5,7 +5,7 @@
 
 #include "target/amd/hsa/code_loader.h"
 #include "target/amd/hsa/code_store.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/amd/sinks/sdk/devices/agents.h"
 #include "target/amd/sinks/sdk/service.h"
 #include "target/runtime/text.h"

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/amd/sinks/sdk/abi.h"
+#include "target/amd/sinks/sdk/base/abi.h"
 
 /* Reads the loaded code objects from the runtime, if there is one; on a thread that may call it. */
 void code_look(void);

@@ -5,11 +5,11 @@
 #include "target/amd/events/events.h"
 #include "target/amd/hip/launches.h"
 #include "target/amd/hsa/code_store.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/external.h"
 #include "target/amd/sinks/sdk/devices/agents.h"
 #include "target/amd/sinks/sdk/devices/code.h"
 #include "target/amd/sinks/sdk/devices/work_records.h"
-#include "target/amd/sinks/sdk/external.h"
 #include "target/amd/tables/read.h"
 
 typedef const char *name_of_function(uint64_t function);

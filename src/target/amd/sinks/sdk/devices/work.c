@@ -7,30 +7,17 @@
 #include "target/amd/hip/launches.h"
 #include "target/amd/hsa/code_store.h"
 #include "target/amd/hsa/layouts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/external.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
-#include "target/amd/sinks/sdk/contexts.h"
 #include "target/amd/sinks/sdk/devices/agents.h"
 #include "target/amd/sinks/sdk/devices/code.h"
 #include "target/amd/sinks/sdk/devices/open_calls.h"
 #include "target/amd/sinks/sdk/devices/work_records.h"
-#include "target/amd/sinks/sdk/external.h"
 
 enum { HOST_TO_DEVICE = 2, DEVICE_TO_HOST = 3, DEVICE_TO_DEVICE = 4 };
 enum { ALLOCATE = 1, VIRTUAL_ALLOCATE, FREE, VIRTUAL_FREE };
 enum { SCRATCH_ALLOCATED = 1, SCRATCH_FREED, SCRATCH_RECLAIMED };
-
-bool work_is_wanted_by(const struct sdk_context *context, enum trace_domain domain)
-{
-	static const struct {
-		uint8_t callback, buffer;
-	} kinds[DOMAINS] = {
-		[DOMAIN_KERNEL] = { CALLBACK_KERNEL, BUFFER_KERNEL },
-		[DOMAIN_COPY] = { CALLBACK_COPY, BUFFER_COPY },
-	};
-
-	return context->callbacks[kinds[domain].callback].callback ||
-	       context->buffers[kinds[domain].buffer].buffer.handle;
-}
 
 bool work_is_wanted(enum trace_domain domain)
 {
@@ -41,26 +28,6 @@ bool work_is_wanted(enum trace_domain domain)
 		if (work_is_wanted_by(context, domain))
 			return true;
 	return false;
-}
-
-static void externals_ask(struct launch *launch, enum trace_domain domain)
-{
-	int kind = domain == DOMAIN_KERNEL ? REQUEST_KERNEL : REQUEST_COPY;
-
-	const struct sdk_context *context;
-	unsigned next = 0;
-
-	while (launch->external_count < EXTERNALS_MAX && (context = context_next(&next))) {
-		unsigned i = context_number(context);
-		uint64_t value = external_current(i, launch->thread);
-
-		if (!work_is_wanted_by(context, domain))
-			continue;
-		if (context->request && context->request_kinds & 1u << kind)
-			service_request(i, kind, domain == DOMAIN_KERNEL, launch->internal, &value);
-		launch->externals[launch->external_count++] =
-			(struct launch_external){ i, context->life, value, 0 };
-	}
 }
 
 void work_launch(struct launch *launch, enum trace_domain domain, const struct thread_call *call,
@@ -74,48 +41,9 @@ void work_launch(struct launch *launch, enum trace_domain domain, const struct t
 		launch->internal = tools_next_id();
 	else if (!launch->is_of_graph)
 		open_call_note(launch->internal);
-	externals_ask(launch, domain);
+	launch_ask_externals(launch, domain);
 	if (domain == DOMAIN_KERNEL)
 		dispatch_enqueue(frame, launch);
-}
-
-/* The context's external id in a launch; external_count if the context is newer, or had no room. */
-static unsigned external_index(const struct launch *launch, unsigned context)
-{
-	unsigned i = 0;
-
-	while (i < launch->external_count &&
-	       (launch->externals[i].context != context ||
-		launch->externals[i].life != sdk_contexts[context].life))
-		i++;
-	return i;
-}
-
-static uint64_t external_of(const struct launch *launch, unsigned context)
-{
-	unsigned i = external_index(launch, context);
-
-	return i < launch->external_count ? launch->externals[i].value : 0;
-}
-
-void work_tell(unsigned context, const struct service_event *event, struct launch *launch)
-{
-	unsigned i = external_index(launch, context);
-	uint64_t none = 0, *user_data = &none;
-	struct service_event told = *event;
-
-	if (!callback_wants(&sdk_contexts[context].callbacks[event->kind],
-			    (unsigned)event->operation))
-		return;
-	told.internal = launch->internal;
-	told.ancestor = launch->ancestor;
-	told.thread = (uint64_t)launch->thread;
-	told.external = &none;
-	if (i < launch->external_count) {
-		told.external = &launch->externals[i].value;
-		user_data = &launch->externals[i].user_data;
-	}
-	service_tell(context, &told, user_data);
 }
 
 static void kernel_give(unsigned context, struct kernel_record *record, struct launch *launch)
@@ -126,7 +54,7 @@ static void kernel_give(unsigned context, struct kernel_record *record, struct l
 				       .phase = PHASE_NONE,
 				       .payload = &data };
 
-	record->external = external_of(launch, context);
+	record->external = launch_external(launch, context);
 	work_tell(context, &event, launch);
 	if (buffer_wants(&sdk_contexts[context].buffers[BUFFER_KERNEL], DISPATCH_COMPLETE))
 		buffer_write(context, BUFFER_KERNEL, record, sizeof(*record));
@@ -142,7 +70,7 @@ static void copy_give(unsigned context, struct copy_record *record, struct launc
 				       .phase = PHASE_ENTER,
 				       .payload = &data };
 
-	record->external = external_of(launch, context);
+	record->external = launch_external(launch, context);
 	work_tell(context, &event, launch);
 	event.phase = PHASE_EXIT;
 	work_tell(context, &event, launch);

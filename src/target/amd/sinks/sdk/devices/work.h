@@ -4,7 +4,7 @@
 #pragma once
 
 #include "target/amd/events/events.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/amd/sinks/sdk/service.h"
 
 /* Does a context want work of that domain, in callbacks or records? */

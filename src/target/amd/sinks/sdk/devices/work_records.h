@@ -89,5 +89,9 @@ void dispatch_describe_packet(const struct dispatch_event *event, struct dispatc
  * or NULL. */
 void dispatch_enqueue(struct call_frame *around, struct launch *launch);
 
+/* Asks contexts that want the domain for their external ids, and notes them in the launch. */
+void launch_ask_externals(struct launch *launch, enum trace_domain domain);
+/* The context's; 0: the context is newer, or had no room. */
+uint64_t launch_external(const struct launch *launch, unsigned context);
 /* Notifies a context of a kernel or copy; thread and ids are those of the launch. */
 void work_tell(unsigned context, const struct service_event *event, struct launch *launch);

@@ -4,14 +4,14 @@
  */
 #include "target/amd/sinks/sdk/counters/dispatch/asking.h"
 
-#include "target/amd/counters/engine.h"
 #include "target/amd/events/events.h"
 #include "target/amd/hsa/code_store.h"
-#include "target/amd/sinks/sdk/contexts.h"
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/external.h"
+#include "target/amd/sinks/sdk/base/guard.h"
+#include "target/amd/sinks/sdk/counters/dispatch/engine.h"
 #include "target/amd/sinks/sdk/counters/dispatch/expected.h"
 #include "target/amd/sinks/sdk/counters/dispatch/service.h"
-#include "target/amd/sinks/sdk/external.h"
-#include "target/amd/sinks/sdk/guard.h"
 
 #define DIMENSIONS_MAX 3u
 
@@ -218,7 +218,7 @@ static bool packet_is_filled_in(const struct rung_queue *rung, const struct coun
 				uint64_t index)
 {
 	return packet_type(packet_at(rung, index)) != PACKET_INVALID ||
-	       dispatch_engine_hsa()->signal_load(set->signal) <= 0;
+	       dispatch_runtime_hsa()->signal_load(set->signal) <= 0;
 }
 
 static bool set_is_of(const struct counted_queue *queue, const struct counted_set *set)
@@ -263,7 +263,7 @@ static bool set_search(const struct rung_queue *rung, uint64_t last, struct foun
 /* Finds the first set that was rung for and not shown to the tool. */
 static bool set_find(const struct rung_queue *rung, uint64_t last, struct found_set *ret)
 {
-	unsigned visit = dispatch_engine_visit();
+	unsigned visit = dispatch_runtime_visit();
 	bool is_found = visit && set_search(rung, last, ret);
 
 	if (visit)
@@ -285,7 +285,7 @@ static void sets_ask(struct call_frame *frame, const struct rung_queue *rung, ui
 						 __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
 			continue;
 		answer = set_ask(&found, frame, rung, &question);
-		visit = dispatch_engine_visit();
+		visit = dispatch_runtime_visit();
 		if (!visit)
 			return;
 		answer_store(&found, asking, answer, &question);
@@ -320,7 +320,7 @@ static bool set_is_around(const struct counted_queue *queue, uint64_t index)
 
 static bool queue_copy(uint64_t doorbell, struct rung_queue *ret)
 {
-	unsigned visit = dispatch_engine_visit();
+	unsigned visit = dispatch_runtime_visit();
 
 	if (!visit)
 		return false;

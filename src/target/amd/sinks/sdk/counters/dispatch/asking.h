@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "target/amd/counters/sets.h"
+#include "target/amd/sinks/sdk/counters/dispatch/sets.h"
 #include "target/amd/sinks/sdk/service.h"
 
 /* Describes the call in which the thread reserves a slot for a kernel. */

@@ -3,11 +3,11 @@
  */
 #include "target/amd/sinks/sdk/counters/dispatch/expected.h"
 
-#include "target/amd/counters/engine.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/counters/device_counting.h"
+#include "target/amd/sinks/sdk/counters/dispatch/runtime.h"
 #include "target/amd/sinks/sdk/counters/dispatch/service.h"
-#include "target/amd/sinks/sdk/delivery.h"
-#include "target/amd/sinks/sdk/status.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/patience.h"
 
@@ -29,9 +29,10 @@ static bool config_give_back(struct counted_config *config)
 
 	if (!config->handle)
 		return true;
-	if (!config_is_idle(config) || !dispatch_engine_await_visits() || !dispatch_engine_enter())
+	if (!config_is_idle(config) || !dispatch_runtime_await_visits() ||
+	    !dispatch_runtime_enter())
 		return false;
-	is_free = counted_config_give_back(config, dispatch_engine_hsa());
+	is_free = counted_config_give_back(config, dispatch_runtime_hsa());
 	hsa_gate_leave();
 	return is_free;
 }
@@ -39,7 +40,7 @@ static bool config_give_back(struct counted_config *config)
 static bool config_leave(struct counted_config *config)
 {
 	__atomic_store_n(&config->is_ready, 0, __ATOMIC_SEQ_CST);
-	return !config->handle || (dispatch_engine_await_visits() && config_give_back(config));
+	return !config->handle || (dispatch_runtime_await_visits() && config_give_back(config));
 }
 
 static void configs_refuse(struct counted_device *device)
@@ -60,7 +61,7 @@ bool expected_configs_leave(void)
 
 	for (unsigned i = 0; i < counted_device_count; i++)
 		configs_refuse(&counted_devices[i]);
-	if (!dispatch_engine_await_visits())
+	if (!dispatch_runtime_await_visits())
 		return false;
 	for (unsigned i = 0; i < counted_device_count; i++)
 		for (unsigned j = 0; j < COUNTED_CONFIGS; j++)
@@ -102,7 +103,7 @@ static int config_make(struct counted_device *device, uint64_t handle, struct co
 		return SDK_CONTEXT_CONFLICT;
 	if (!device_countings_watch_exit(false))
 		return SDK_NOT_AVAILABLE;
-	r = counted_config_make(into, &config, dispatch_engine_hsa(), dispatch_engine_enter);
+	r = counted_config_make(into, &config, dispatch_runtime_hsa(), dispatch_runtime_enter);
 	if (!r && !device_countings_watch_exit(true))
 		r = SDK_NOT_AVAILABLE;
 	return r;
@@ -181,7 +182,7 @@ static bool config_is_awaited(struct counted_device *device, uint64_t handle)
 {
 	return !__atomic_load_n(&device->current, __ATOMIC_ACQUIRE) &&
 	       __atomic_load_n(&device->refused, __ATOMIC_RELAXED) != handle &&
-	       dispatch_engine_is_begun();
+	       dispatch_runtime_is_watched();
 }
 
 /* A tool that creates its config in the first callback would miss all kernels of a burst. Waits
@@ -216,7 +217,7 @@ void config_expect_after(struct counted_device *device, uint64_t config)
 {
 	uint64_t next = config_choices_note(&device->choices, config);
 	const struct dispatch_service *service = dispatch_service_active();
-	unsigned visit = dispatch_engine_visit();
+	unsigned visit = dispatch_runtime_visit();
 	bool is_due;
 
 	if (!visit)

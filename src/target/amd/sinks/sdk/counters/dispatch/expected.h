@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/amd/counters/sets.h"
+#include "target/amd/sinks/sdk/counters/dispatch/sets.h"
 
 /* The tool has chosen that config for a kernel of the device. On an application thread, outside a
  * visit: the first time, waits until there are packets for the next kernel. */

@@ -4,13 +4,13 @@
 #include "target/amd/sinks/sdk/counters/dispatch/results.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/counters/device_queue.h"
-#include "target/amd/counters/device_turn.h"
-#include "target/amd/counters/engine.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/guard.h"
 #include "target/amd/sinks/sdk/buffers/buffer.h"
+#include "target/amd/sinks/sdk/counters/device_queue.h"
+#include "target/amd/sinks/sdk/counters/device_turn.h"
+#include "target/amd/sinks/sdk/counters/dispatch/engine.h"
 #include "target/amd/sinks/sdk/counters/dispatch/service.h"
-#include "target/amd/sinks/sdk/delivery.h"
-#include "target/amd/sinks/sdk/guard.h"
 #include "target/amd/tables/threads.h"
 #include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
@@ -130,7 +130,7 @@ static bool set_was_left(struct counted_set *set, uint64_t now_ns)
 static bool set_is_done(struct counted_set *set)
 {
 	return __atomic_load_n(&set->word, __ATOMIC_SEQ_CST) & WORD_LOST ||
-	       dispatch_engine_hsa()->signal_load(set->signal) <= 0;
+	       dispatch_runtime_hsa()->signal_load(set->signal) <= 0;
 }
 
 static void set_look(struct counted_device *device, struct counted_set *set, void *data)
@@ -174,7 +174,7 @@ static bool set_collect(struct counted_device *device, struct counted_set *set)
 	} else if (answer == ANSWER_COUNT || answer == ANSWER_OTHER) {
 		dispatch_engine_miss();
 	}
-	counted_set_recycle(device, set, dispatch_engine_hsa());
+	counted_set_recycle(device, set, dispatch_runtime_hsa());
 	return is_read;
 }
 
@@ -196,7 +196,7 @@ static enum step_result step_collect(const struct collecting *whose)
 
 	if (!device_turn_enter(TURN_NS))
 		return STEP_IDLE;
-	if (dispatch_engine_enter()) {
+	if (dispatch_runtime_enter()) {
 		result = step_inside(whose);
 		hsa_gate_leave();
 	}
@@ -339,7 +339,7 @@ static bool sleep_until_begun(void)
 	__atomic_store_n(&is_sleeping, 1, __ATOMIC_SEQ_CST);
 	/* Sequential: is_begun is read after is_sleeping is stored. */
 	__atomic_thread_fence(__ATOMIC_SEQ_CST);
-	return dispatch_engine_is_begun();
+	return dispatch_runtime_is_watched();
 }
 
 uint64_t dispatch_results_deliver(int tool, unsigned thread)
@@ -351,7 +351,7 @@ uint64_t dispatch_results_deliver(int tool, unsigned thread)
 		return 0;
 	if (service && service->tool == tool && service->thread == thread)
 		dispatch_engine_follow();
-	if (!dispatch_engine_is_begun() && !sleep_until_begun())
+	if (!dispatch_runtime_is_watched() && !sleep_until_begun())
 		return 0;
 	if (results_collect(&own))
 		__atomic_store_n(&idle, 0, __ATOMIC_RELAXED);
@@ -406,7 +406,7 @@ void dispatch_results_drain(int tool, uint64_t limit_ns)
 				    .end_ns = monotonic_ns() + limit_ns };
 	struct patience patience = { 0, 0 };
 
-	if (!page_is_own() || !dispatch_engine_is_begun())
+	if (!page_is_own() || !dispatch_runtime_is_watched())
 		return;
 	do
 		(void)results_collect(&tools);
@@ -431,7 +431,7 @@ void dispatch_results_finish(uint64_t limit_ns)
 	};
 	struct patience patience = { 0, 0 };
 
-	if (!dispatch_engine_is_begun())
+	if (!dispatch_runtime_is_watched())
 		return;
 	dispatch_engine_halt();
 	if (thread_is_in_tool())
@@ -447,7 +447,7 @@ void dispatch_results_give_back(void)
 		.tool = -1, .thread = -1, .is_hurried = true, .end_ns = monotonic_ns() + AWAIT_NS
 	};
 
-	if (!page_is_own() || !dispatch_engine_is_begun() || dispatch_service_active())
+	if (!page_is_own() || !dispatch_runtime_is_watched() || dispatch_service_active())
 		return;
 	(void)results_collect(&everybody);
 	dispatch_engine_follow();
@@ -462,12 +462,12 @@ static void set_look_done(struct counted_device *device, struct counted_set *set
 /* In a visit: signals of sets stay valid. */
 static bool sets_are_done(void)
 {
-	unsigned visit = dispatch_engine_visit();
+	unsigned visit = dispatch_runtime_visit();
 	bool are_done = false;
 
 	if (!visit)
 		return false;
-	if (dispatch_engine_enter()) {
+	if (dispatch_runtime_enter()) {
 		counted_sets_each(set_look_done, &are_done);
 		hsa_gate_leave();
 	}

@@ -3,10 +3,10 @@
  */
 #include "target/amd/sinks/sdk/counters/dispatch/service.h"
 
+#include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/sinks/sdk/base/delivery.h"
+#include "target/amd/sinks/sdk/base/status.h"
 #include "target/amd/sinks/sdk/buffers/buffer.h"
-#include "target/amd/sinks/sdk/contexts.h"
-#include "target/amd/sinks/sdk/delivery.h"
-#include "target/amd/sinks/sdk/status.h"
 
 #define SERVICES_MAX 64u
 

@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "target/amd/counters/sets.h"
+#include "target/amd/sinks/sdk/counters/dispatch/sets.h"
 #include "target/amd/sinks/sdk/counters/evaluate.h"
 
 /* Types from AMD's headers. */

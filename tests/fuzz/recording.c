@@ -64,19 +64,19 @@ static int visit(const struct call *call, void *context)
 	must(strlen(call->function->name) < TRACE_NAME_MAX &&
 	     strlen(domain_name(call->function->domain)) > 1);
 	must(call->value_count <= RECORD_VALUES_MAX && call->stack_end < STACK_ENDS);
-	must(call->stack == STACK_NONE || call->stack < call->samples->stack_count);
+	must(call->stack == STACK_NONE || call->stack < call->model->samples->stack_count);
 	must(strlen(call->text) <= RECORD_MAX_BYTES && call->end_ns >= call->begin_ns);
-	while ((location = stack_next(call->samples, &cursor)))
-		location_print(call->samples, location, text, sizeof(text));
-	summary_take(&walk->summary, call);
-	must(!allocations_take(&walk->allocations, call));
-	must(!descriptors_take(&walk->descriptors, call));
-	must(!locks_take(&walk->locks, call));
-	must(!markers_take(&walk->markers, call));
+	while ((location = stack_next(call->model->samples, &cursor)))
+		location_print(call->model->samples, location, text, sizeof(text));
+	summary_add(&walk->summary, call);
+	must(!allocations_add(&walk->allocations, call));
+	must(!descriptors_add(&walk->descriptors, call));
+	must(!locks_add(&walk->locks, call));
+	must(!markers_add(&walk->markers, call));
 	must(call_name(call)[0] || call->kind == CALL_PLAIN);
 	must(!call_estimate(call, &blocks, &bytes) || (blocks >= 1 && bytes >= 1));
 	must(!lanes_assign(&walk->lanes, lanes_owner(&walk->lanes, call), call, &lane, &is_new));
-	must(!work_take(&walk->work, call));
+	must(!work_add(&walk->work, call));
 	walk->open++;
 	return 0;
 }

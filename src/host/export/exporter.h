@@ -55,10 +55,3 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 
 /* 0 while everything could be written, else why not. */
 int export_state(FILE *out);
-
-/* A field of csv: between quotes, as FOREIGN_CSV (foreign.h). */
-void export_quoted(FILE *out, const char *text);
-
-/* The stack of a call on one line, outermost last; "" when it has none. */
-#define EXPORT_STACK_MAX 16384u
-void export_stack(const struct call *call, char *ret, size_t room);

@@ -3,9 +3,7 @@
  */
 #include "host/export/exporter.h"
 
-#include "host/core/text/print.h"
-#include "host/model/devices/launches.h"
-#include "host/model/samples/stack_text.h"
+#include "host/model/samples/samples.h"
 
 #include <string.h>
 
@@ -90,23 +88,4 @@ const struct exporter *exporter_for_path(const char *path)
 				best_length = strlen(*end);
 			}
 	return best;
-}
-
-void export_stack(const struct call *call, char *ret, size_t room)
-{
-	struct stack_cursor cursor = { .stack = call->stack };
-	const struct sample_location *location;
-	char mark[STACK_MARK_MAX];
-	size_t length = 0;
-
-	stack_lines_print(call_stack_lines(call), ret, room);
-	while (length + 1 < room && (location = stack_next(call->samples, &cursor))) {
-		if (length)
-			ret[length++] = ';';
-		location_print(call->samples, location, ret + length, room - length);
-		length += strlen(ret + length);
-	}
-	if (call->has_stack && call->stack_end != STACK_COMPLETE && length + 1 < room)
-		print_into(ret + length, room - length, "%s%s", length ? ";" : "",
-			   stack_mark(call->stack_end, mark));
 }

@@ -1,33 +1,14 @@
 /*
- * The values of a call that both JSON formats have.
+ * What several formats have: the values of a call, its stack, the totals of a recording.
  */
 #include "host/export/values.h"
 
+#include "host/core/text/foreign.h"
+#include "host/core/text/print.h"
 #include "host/model/devices/launches.h"
 #include "host/model/samples/stack_text.h"
 
-#include <inttypes.h>
-
-static void write_value(struct json *json, unsigned kind, uint64_t value)
-{
-	char text[32];
-
-	switch (kind) {
-	case VALUE_ADDRESS:
-	case VALUE_OLD_ADDRESS:
-	case VALUE_OBJECT:
-		snprintf(text, sizeof(text), "0x%" PRIx64, value);
-		json_text(json, value_name(kind), text);
-		break;
-	case VALUE_RESULT:
-	case VALUE_DESCRIPTOR:
-		json_signed(json, value_name(kind), (int64_t)value);
-		break;
-	default:
-		if (value_name(kind))
-			json_number(json, value_name(kind), value);
-	}
-}
+#include <string.h>
 
 void frames_write(struct json *json, const char *key, const struct call *call)
 {
@@ -36,8 +17,8 @@ void frames_write(struct json *json, const char *key, const struct call *call)
 	char text[600], mark[STACK_MARK_MAX];
 
 	json_list(json, key);
-	while ((location = stack_next(call->samples, &cursor))) {
-		location_print(call->samples, location, text, sizeof(text));
+	while ((location = stack_next(call->model->samples, &cursor))) {
+		location_print(call->model->samples, location, text, sizeof(text));
 		json_text(json, NULL, text);
 	}
 	if (stack_mark(call->stack_end, mark)[0])
@@ -61,10 +42,18 @@ static void lines_write(struct json *json, const char *key, const char *lines)
 void values_write(struct json *json, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
+	char text[VALUE_TEXT_MAX];
 	double blocks, bytes;
 
-	for (unsigned i = 0; i < count; i++)
-		write_value(json, call->function->values[i], call->values[i]);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned kind = call->function->values[i];
+
+		value_text(kind, call->values[i], text);
+		if (value_form(kind) == VALUE_POINTER)
+			json_text(json, value_name(kind), text);
+		else if (value_name(kind))
+			json_raw(json, value_name(kind), text);
+	}
 	if (call_estimate(call, &blocks, &bytes))
 		json_fixed(json, "stands_for_bytes", (uint64_t)(bytes * 1000 + 0.5), 3);
 	if (call->text[0])
@@ -90,4 +79,30 @@ void totals_write(struct json *json, const struct model *model)
 	model_describe_end(model, text, sizeof(text));
 	json_bool(json, "complete", text[0] == '\0');
 	json_text(json, "incomplete", text);
+}
+
+void export_stack(const struct call *call, char *ret, size_t room)
+{
+	struct stack_cursor cursor = { .stack = call->stack };
+	const struct sample_location *location;
+	char mark[STACK_MARK_MAX];
+	size_t length = 0;
+
+	stack_lines_print(call_stack_lines(call), ret, room);
+	while (length + 1 < room && (location = stack_next(call->model->samples, &cursor))) {
+		if (length)
+			ret[length++] = ';';
+		location_print(call->model->samples, location, ret + length, room - length);
+		length += strlen(ret + length);
+	}
+	if (call->has_stack && call->stack_end != STACK_COMPLETE && length + 1 < room)
+		print_into(ret + length, room - length, "%s%s", length ? ";" : "",
+			   stack_mark(call->stack_end, mark));
+}
+
+void export_quoted(FILE *out, const char *text)
+{
+	fputc('"', out);
+	foreign_write(out, FOREIGN_CSV, text);
+	fputc('"', out);
 }

@@ -3,6 +3,9 @@
  */
 #include "host/model/model.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 static const char *const value_names[VALUE_KINDS] = {
 	[VALUE_RESULT] = "result",
 	[VALUE_SIZE] = "size",
@@ -43,6 +46,33 @@ const char *value_name(unsigned kind)
 	return kind < VALUE_KINDS && value_names[kind] ? value_names[kind] : NULL;
 }
 
+enum value_form value_form(unsigned kind)
+{
+	switch (kind) {
+	case VALUE_ADDRESS:
+	case VALUE_OLD_ADDRESS:
+	case VALUE_OBJECT:
+		return VALUE_POINTER;
+	case VALUE_RESULT:
+	case VALUE_DESCRIPTOR:
+		return VALUE_SIGNED;
+	default:
+		return VALUE_UNSIGNED;
+	}
+}
+
+const char *value_text(unsigned kind, uint64_t value, char ret[VALUE_TEXT_MAX])
+{
+	enum value_form form = value_form(kind);
+
+	if (form == VALUE_SIGNED)
+		snprintf(ret, VALUE_TEXT_MAX, "%" PRId64, (int64_t)value);
+	else
+		snprintf(ret, VALUE_TEXT_MAX, form == VALUE_POINTER ? "0x%" PRIx64 : "%" PRIu64,
+			 value);
+	return ret;
+}
+
 bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
@@ -55,14 +85,19 @@ bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret)
 	return false;
 }
 
+uint64_t call_number(const struct call *call, enum value_kind kind)
+{
+	uint64_t value = 0;
+
+	call_value(call, kind, &value);
+	return value;
+}
+
 uint64_t call_device(const struct call *call)
 {
-	uint64_t device = 0;
+	uint64_t device = call_number(call, VALUE_DEVICE);
 
-	call_value(call, VALUE_DEVICE, &device);
-	if (!device)
-		call_value(call, VALUE_FROM_DEVICE, &device);
-	return device;
+	return device ? device : call_number(call, VALUE_FROM_DEVICE);
 }
 
 static const char *const direction_names[COPY_DIRECTIONS] = {
@@ -171,14 +206,13 @@ static uint64_t correlation_of(const struct model *model, uint64_t begin, uint64
 	return ((begin - model->first.ticks) << 12 | (tid & 0xfff)) & INT64_MAX;
 }
 
-uint64_t call_correlation(const struct model *model, const struct call *call)
+uint64_t call_correlation(const struct call *call)
 {
-	uint64_t begin, tid;
+	uint64_t begin = call_number(call, VALUE_CAUSE), tid;
 
 	if (!call_is_work(call))
-		return correlation_of(model, call->begin, (uint64_t)call->thread->tid);
-	if (!call_value(call, VALUE_CAUSE, &begin) || !begin ||
-	    !call_value(call, VALUE_THREAD, &tid))
-		return 0;
-	return correlation_of(model, begin, tid);
+		return correlation_of(call->model, call->begin, (uint64_t)call->thread->tid);
+	return begin && call_value(call, VALUE_THREAD, &tid)
+		       ? correlation_of(call->model, begin, tid)
+		       : 0;
 }

@@ -137,6 +137,7 @@ enum range_cut { RANGE_WHOLE, RANGE_HEADLESS, RANGE_ENDLESS };
 
 /* One call, or a range of a library of markers.  Valid until its visitor returns. */
 struct call {
+	const struct model *model;
 	const struct model_process *process;
 	const struct model_thread *thread;
 	const struct trace_function *function;
@@ -145,17 +146,15 @@ struct call {
 	uint64_t begin_ns, end_ns; /* CLOCK_BOOTTIME */
 	unsigned value_count;
 	const uint64_t *values;
-	bool has_stack;                /* one was recorded, even if no frame of it is known */
-	uint32_t stack;                /* its frames are in `samples`; STACK_NONE: none */
-	enum stack_end stack_end;      /* how complete it is */
-	const struct samples *samples; /* of the model */
+	bool has_stack;           /* one was recorded, even if no frame of it is known */
+	uint32_t stack;           /* of the model's samples; STACK_NONE: none */
+	enum stack_end stack_end; /* how complete it is */
 	unsigned count_count;
 	const struct record_count *counts; /* of a device */
 	const char *text;
 	enum call_kind kind;
 	enum range_cut cut;
-	bool is_process_wide;  /* a range that nests with nothing */
-	uint64_t alloc_sample; /* of the model */
+	bool is_process_wide; /* a range that nests with nothing */
 };
 
 /* Not 0: no more, please. */
@@ -216,6 +215,8 @@ const char *call_cut_text(const struct call *call);
 
 /* The value of that kind, when the function has one. */
 bool call_value(const struct call *call, enum value_kind kind, uint64_t *ret);
+/* The same; 0 where it has none. */
+uint64_t call_number(const struct call *call, enum value_kind kind);
 /* The device of its work: of a copy to the host, the source; 0: none. */
 uint64_t call_device(const struct call *call);
 
@@ -229,7 +230,7 @@ static inline bool call_is_work(const struct call *call)
 bool model_has_domain(const struct model *model, unsigned domain);
 
 /* A number that a call and the work that it caused share, and no other call has; 0: not known. */
-uint64_t call_correlation(const struct model *model, const struct call *call);
+uint64_t call_correlation(const struct call *call);
 
 /* A variable of its environment; NULL: not set, or not recorded. */
 const char *process_variable(const struct model_process *process, const char *name);
@@ -245,6 +246,17 @@ void frame_text(const struct model_process *process, uint64_t address, char *ret
 const char *drop_reason_name(unsigned reason); /* for programs */
 const char *drop_reason_text(unsigned reason); /* for people */
 const char *value_name(unsigned kind);
+
+/* How a value of a kind is written: "0x1000", "-1", "12". */
+enum value_form { VALUE_UNSIGNED, VALUE_SIGNED, VALUE_POINTER };
+enum value_form value_form(unsigned kind);
+#define VALUE_TEXT_MAX 24u
+const char *value_text(unsigned kind, uint64_t value, char ret[VALUE_TEXT_MAX]);
+
+/* In hexadecimal; "" without one. */
+#define BUILD_ID_TEXT_MAX (2u * BUILD_ID_MAX + 1)
+const char *build_id_text(const unsigned char *build_id, uint32_t size,
+			  char ret[BUILD_ID_TEXT_MAX]);
 
 /* "" when a recording ended normally and is complete; else the problem. */
 void model_describe_end(const struct model *model, char *ret, size_t room);

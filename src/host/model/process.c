@@ -87,3 +87,11 @@ void frame_text(const struct model_process *process, uint64_t address, char *ret
 	else
 		snprintf(ret, room, "0x%" PRIx64, address);
 }
+
+const char *build_id_text(const unsigned char *build_id, uint32_t size, char ret[BUILD_ID_TEXT_MAX])
+{
+	ret[0] = '\0';
+	for (uint32_t i = 0; i < size; i++)
+		snprintf(ret + 2 * i, 3, "%02x", build_id[i]);
+	return ret;
+}

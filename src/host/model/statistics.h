@@ -23,6 +23,12 @@ static inline void statistics_add(struct statistics *statistics, uint64_t durati
 	statistics->squares += distance * ((double)duration_ns - statistics->mean_ns);
 }
 
+/* For sorting: the larger total first. */
+static inline int statistics_by_time(const struct statistics *a, const struct statistics *b)
+{
+	return (a->total_ns < b->total_ns) - (a->total_ns > b->total_ns);
+}
+
 /* Of all calls, not of a sample of them. */
 double statistics_deviation_ns(const struct statistics *statistics);
 

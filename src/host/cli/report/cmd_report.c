@@ -68,22 +68,22 @@ static int report_add(const struct call *call, void *context)
 {
 	struct recording_report *report = context;
 
-	summary_take(&report->summary, call);
-	if (allocations_take(&report->allocations, call) ||
-	    descriptors_take(&report->descriptors, call) || markers_take(&report->markers, call) ||
-	    work_take(&report->work, call) ||
-	    device_time_take(&report->device_time, report->model, call) ||
-	    device_samples_take(&report->device_samples, call) ||
-	    launch_summary_take(&report->launches, report->model, call) ||
-	    api_errors_take(&report->api_errors, call) || syscalls_add(&report->syscalls, call) ||
-	    call_sites_take(&report->sites, call))
+	summary_add(&report->summary, call);
+	if (allocations_add(&report->allocations, call) ||
+	    descriptors_add(&report->descriptors, call) || markers_add(&report->markers, call) ||
+	    work_add(&report->work, call) || device_time_add(&report->device_time, call) ||
+	    device_samples_add(&report->device_samples, call) ||
+	    launch_summary_add(&report->launches, call) ||
+	    api_errors_add(&report->api_errors, call) || syscalls_add(&report->syscalls, call) ||
+	    call_sites_add(&report->sites, call))
 		return -ENOMEM;
-	return locks_take(&report->locks, call);
+	return locks_add(&report->locks, call);
 }
 
 static int add_up(struct recording_report *report)
 {
-	if (report_agents_init(report) || summary_init(&report->summary, report->model) ||
+	report->agents = agents_new(report->model, /* only */ NULL);
+	if (!report->agents || summary_init(&report->summary, report->model) ||
 	    allocations_init(&report->allocations, report->model) ||
 	    descriptors_init(&report->descriptors, report->model) ||
 	    syscalls_init(&report->syscalls, report->model) ||
@@ -123,7 +123,8 @@ static void report_done(void *values)
 	api_errors_done(&report->api_errors);
 	syscalls_done(&report->syscalls);
 	window_summary_done(&report->windows);
-	report_agents_done(report);
+	if (report->model)
+		agents_free(report->agents, report->model);
 	model_free(report->model);
 }
 

@@ -7,39 +7,17 @@
 #include "host/core/text/print.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KERNEL_SHOWN 60
 #define DEVICE_MAX   32u
-
-int report_agents_init(struct recording_report *report)
-{
-	const struct model *model = report->model;
-	int r = 0;
-
-	report->agents = calloc(MAX(model->process_count, 1u), sizeof(*report->agents));
-	if (!report->agents)
-		return -ENOMEM;
-	for (uint32_t i = 0; !r && i < model->process_count; i++)
-		r = agents_init(&report->agents[i], model->processes[i]);
-	return r;
-}
-
-void report_agents_done(struct recording_report *report)
-{
-	for (uint32_t i = 0; report->agents && i < report->model->process_count; i++)
-		agents_done(&report->agents[i]);
-	free(report->agents);
-}
 
 /* "GPU 0". */
 static const char *device_name(const struct recording_report *report,
 			       const struct model_process *process, uint64_t device,
 			       char ret[DEVICE_MAX])
 {
-	bool is_new;
-	const struct agent *agent = agents_find(&report->agents[process->number], device, &is_new);
+	const struct agent *agent = agents_find(report->agents, process, device);
 
 	snprintf(ret, DEVICE_MAX, "?");
 	if (agent)

@@ -78,8 +78,6 @@ void print_resources(const struct recording_report *report);
 void write_resources(const struct recording_report *report);
 
 /* devices.c: the work of devices, and counters over time. */
-int report_agents_init(struct recording_report *report) MUST_CHECK;
-void report_agents_done(struct recording_report *report);
 void print_devices(const struct recording_report *report);
 void print_counters(const struct recording_report *report);
 void write_devices(const struct recording_report *report);

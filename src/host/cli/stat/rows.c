@@ -5,7 +5,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
-#include "host/export/exporter.h"
+#include "host/export/values.h"
 
 #include <stdlib.h>
 

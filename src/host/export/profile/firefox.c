@@ -5,70 +5,26 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "host/core/room.h"
 #include "host/core/threads/thread_state.h"
 #include "host/export/exporter.h"
 #include "host/export/profile/firefox_tables.h"
-#include "host/model/samples/profile.h"
+#include "host/export/profile/thread_samples.h"
 
 #define FORMAT_VERSION 66u
 /* Of the older format that this one was once made from. */
 #define GECKO_VERSION 33u
 
-/* A sample as it waits for its thread's turn. */
-struct kept_sample {
-	uint32_t thread, stack;
-	uint64_t time_ns, weight_ns;
-	size_t order; /* of their coming, which in each thread is that of time */
-	enum sample_kind kind;
-	enum stack_end end;
-	char state;
-};
-
 struct firefox {
 	struct json json;
 	struct model *model;
 	struct firefox_tables tables;
-	unsigned kinds;
-	struct kept_sample *kept;
-	size_t count, room;
+	struct thread_samples samples;
+	unsigned kinds; /* of those that are samples there */
 };
 
-static bool is_wait(enum sample_kind kind)
+static bool is_wait(const struct thread_sample *sample)
 {
-	return kind == SAMPLE_BLOCKED || kind == SAMPLE_RUNNABLE;
-}
-
-static int firefox_keep(const struct sample_event *event, void *context)
-{
-	struct firefox *self = context;
-
-	if (!(self->kinds & KIND_BIT(event->kind)) && !is_wait(event->kind))
-		return 0;
-	if (make_room(&self->kept, self->count, &self->room, sizeof(*self->kept)))
-		return -ENOMEM;
-	self->kept[self->count] = (struct kept_sample){
-		.thread = event->thread->number,
-		.stack = event->stack,
-		.time_ns = event->time_ns,
-		.weight_ns = event->weight_ns,
-		.order = self->count,
-		.kind = event->kind,
-		.end = event->end,
-		.state = event->state,
-	};
-	self->count++;
-	firefox_tables_need(&self->tables, event->stack, event->end);
-	return 0;
-}
-
-static int by_thread(const void *left, const void *right)
-{
-	const struct kept_sample *a = left, *b = right;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
+	return sample->kind == SAMPLE_BLOCKED || sample->kind == SAMPLE_RUNNABLE;
 }
 
 /* In milliseconds since the first. */
@@ -79,7 +35,7 @@ static void write_time(struct firefox *self, const char *key, uint64_t time_ns)
 	json_fixed(&self->json, key, time_ns - MIN(time_ns, first_ns), 6);
 }
 
-static void write_stack(struct firefox *self, const char *key, const struct kept_sample *sample)
+static void write_stack(struct firefox *self, const char *key, const struct thread_sample *sample)
 {
 	uint32_t stack = firefox_stack(&self->tables, sample->stack, sample->end);
 
@@ -89,13 +45,13 @@ static void write_stack(struct firefox *self, const char *key, const struct kept
 		json_number(&self->json, key, stack);
 }
 
-static bool is_sample(const struct firefox *self, const struct kept_sample *sample)
+static bool is_sample(const struct firefox *self, const struct thread_sample *sample)
 {
 	return self->kinds & KIND_BIT(sample->kind);
 }
 
 /* Running samples are counted; with waits too, times are added. */
-static void write_samples(struct firefox *self, const struct kept_sample *kept, size_t count)
+static void write_samples(struct firefox *self, const struct thread_sample *samples, size_t count)
 {
 	struct json *json = &self->json;
 	bool is_counted = self->kinds == KINDS_ON_CPU;
@@ -105,27 +61,27 @@ static void write_samples(struct firefox *self, const struct kept_sample *kept, 
 	json_object(json, "samples");
 	json_list(json, "stack");
 	for (size_t i = 0; i < count; i++)
-		if (is_sample(self, &kept[i]))
-			write_stack(self, NULL, &kept[i]);
+		if (is_sample(self, &samples[i]))
+			write_stack(self, NULL, &samples[i]);
 	json_list_end(json);
 	json_list(json, "time");
 	for (size_t i = 0; i < count; i++)
-		if (is_sample(self, &kept[i]))
-			write_time(self, NULL, kept[i].time_ns);
+		if (is_sample(self, &samples[i]))
+			write_time(self, NULL, samples[i].time_ns);
 	json_list_end(json);
 	json_list(json, "threadCPUDelta");
 	for (size_t i = 0; i < count; i++)
-		if (is_sample(self, &kept[i]))
+		if (is_sample(self, &samples[i]))
 			json_number(json, NULL,
-				    kept[i].kind == SAMPLE_RUNNING ? kept[i].weight_ns : 0);
+				    samples[i].kind == SAMPLE_RUNNING ? samples[i].weight_ns : 0);
 	json_list_end(json);
 	json_text(json, "weightType", is_counted ? "samples" : is_memory ? "bytes" : "tracing-ms");
 	json_list(json, "weight");
 	for (size_t i = 0; i < count; i++) {
-		if (!is_sample(self, &kept[i]))
+		if (!is_sample(self, &samples[i]))
 			continue;
 		length++;
-		json_fixed(json, NULL, is_counted ? 1 : kept[i].weight_ns,
+		json_fixed(json, NULL, is_counted ? 1 : samples[i].weight_ns,
 			   is_counted || is_memory ? 0 : 6);
 	}
 	json_list_end(json);
@@ -139,7 +95,7 @@ static const struct {
 } marker_kinds[SAMPLE_KINDS] = { [SAMPLE_BLOCKED] = { "waiting", FIREFOX_WAITING },
 				 [SAMPLE_RUNNABLE] = { "runnable", FIREFOX_RUNNABLE } };
 
-static void write_marker_data(struct firefox *self, const struct kept_sample *sample)
+static void write_marker_data(struct firefox *self, const struct thread_sample *sample)
 {
 	struct json *json = &self->json;
 
@@ -159,7 +115,7 @@ static void write_marker_data(struct firefox *self, const struct kept_sample *sa
 enum marker_column { MARKER_NAME, MARKER_START, MARKER_END, MARKER_PHASE, MARKER_CATEGORY };
 
 /* Phase 1: it has a start and an end. */
-static void write_marker_value(struct firefox *self, const struct kept_sample *sample,
+static void write_marker_value(struct firefox *self, const struct thread_sample *sample,
 			       enum marker_column column)
 {
 	uint64_t begin_ns = sample->time_ns - MIN(sample->time_ns, sample->weight_ns);
@@ -184,7 +140,7 @@ static void write_marker_value(struct firefox *self, const struct kept_sample *s
 	}
 }
 
-static void write_markers(struct firefox *self, const struct kept_sample *kept, size_t count)
+static void write_markers(struct firefox *self, const struct thread_sample *samples, size_t count)
 {
 	static const char *const columns[] = { [MARKER_NAME] = "name",
 					       [MARKER_START] = "startTime",
@@ -198,14 +154,14 @@ static void write_markers(struct firefox *self, const struct kept_sample *kept, 
 	for (unsigned column = 0; column < ARRAY_SIZE(columns); column++) {
 		json_list(json, columns[column]);
 		for (size_t i = 0; i < count; i++)
-			if (is_wait(kept[i].kind))
-				write_marker_value(self, &kept[i], column);
+			if (is_wait(&samples[i]))
+				write_marker_value(self, &samples[i], column);
 		json_list_end(json);
 	}
 	json_list(json, "data");
 	for (size_t i = 0; i < count; i++)
-		if (is_wait(kept[i].kind)) {
-			write_marker_data(self, &kept[i]);
+		if (is_wait(&samples[i])) {
+			write_marker_data(self, &samples[i]);
 			length++;
 		}
 	json_list_end(json);
@@ -213,9 +169,9 @@ static void write_markers(struct firefox *self, const struct kept_sample *kept, 
 	json_object_end(json);
 }
 
-static void write_thread(struct firefox *self, const struct kept_sample *kept, size_t count)
+static void write_thread(struct firefox *self, const struct thread_sample *samples, size_t count)
 {
-	const struct model_thread *thread = self->model->threads[kept->thread];
+	const struct model_thread *thread = self->model->threads[samples->thread];
 	struct json *json = &self->json;
 	char pid[16];
 
@@ -233,19 +189,19 @@ static void write_thread(struct firefox *self, const struct kept_sample *kept, s
 	json_text(json, "processName", thread->process->name);
 	json_text(json, "pid", pid);
 	json_signed(json, "tid", thread->tid);
-	write_samples(self, kept, count);
-	write_markers(self, kept, count);
+	write_samples(self, samples, count);
+	write_markers(self, samples, count);
 	json_object_end(json);
 }
 
 static void write_threads(struct firefox *self)
 {
+	const struct thread_samples *samples = &self->samples;
+
 	json_list(&self->json, "threads");
-	for (size_t first = 0, end; first < self->count; first = end) {
-		for (end = first;
-		     end < self->count && self->kept[end].thread == self->kept[first].thread; end++)
-			;
-		write_thread(self, &self->kept[first], end - first);
+	for (size_t first = 0, end; first < samples->count; first = end) {
+		end = thread_samples_end(samples, first);
+		write_thread(self, &samples->items[first], end - first);
 	}
 	json_list_end(&self->json);
 }
@@ -367,21 +323,25 @@ static void write_all(struct firefox *self)
 
 static int firefox_write(struct model *model, FILE *out)
 {
+	unsigned kinds = profile_kinds(model->samples);
 	struct firefox self = { .json = { .out = out },
 				.model = model,
-				.kinds = profile_kinds(model->samples) };
+				.samples = { .kinds = kinds | KIND_BIT(SAMPLE_BLOCKED) |
+						      KIND_BIT(SAMPLE_RUNNABLE) },
+				.kinds = kinds };
 	int r = firefox_tables_init(&self.tables, model->samples);
 
 	if (!r)
-		r = model_each_sample(model, firefox_keep, &self);
-	if (!r && self.count)
-		qsort(self.kept, self.count, sizeof(*self.kept), by_thread);
+		r = thread_samples_gather(&self.samples, model);
+	for (size_t i = 0; !r && i < self.samples.count; i++)
+		firefox_tables_need(&self.tables, self.samples.items[i].stack,
+				    self.samples.items[i].end);
 	if (!r)
 		write_all(&self);
 	if (!r && self.tables.has_failed)
 		r = -ENOMEM;
 	firefox_tables_done(&self.tables);
-	free(self.kept);
+	free(self.samples.items);
 	return r ? r : export_state(out);
 }
 

@@ -125,10 +125,9 @@ static void breakpad_id(const struct sample_code *code, char ret[34])
 
 static void write_lib(struct json *json, const struct sample_code *code)
 {
-	char build_id[2 * BUILD_ID_MAX + 1] = "", id[34];
+	char build_id[BUILD_ID_TEXT_MAX], id[34];
 
-	for (uint32_t i = 0; i < code->build_id_size; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
+	build_id_text(code->build_id, code->build_id_size, build_id);
 	breakpad_id(code, id);
 	json_object(json, NULL);
 	json_raw(json, "arch", "null");

@@ -214,10 +214,9 @@ static void put_sample(struct pprof *self, const struct profile_entry *entry)
 /* Addresses of a mapping are those of its file: it begins at 0 and has no end. */
 static void put_mapping(struct pprof *self, const struct sample_code *code, uint64_t id)
 {
-	char build_id[2 * BUILD_ID_MAX + 1] = "";
+	char build_id[BUILD_ID_TEXT_MAX];
 
-	for (uint32_t i = 0; i < code->build_id_size; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
+	build_id_text(code->build_id, code->build_id_size, build_id);
 	proto_number(&self->message, MAPPING_ID, id);
 	proto_number(&self->message, MAPPING_LIMIT, UINT64_MAX);
 	proto_number(&self->message, MAPPING_FILE, string_index(self, code->path));

@@ -2,43 +2,17 @@
  * speedscope: the JSON of speedscope.app, one profile for each thread, samples in the order of
  * time.
  */
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#include "host/core/room.h"
 #include "host/core/text/json.h"
 #include "host/export/exporter.h"
-#include "host/model/samples/profile.h"
-
-/* A sample as it waits for its thread's turn. */
-struct kept_sample {
-	uint32_t thread, stack;
-	uint64_t weight_ns;
-	size_t order; /* of their coming, which is that of time */
-};
+#include "host/export/profile/thread_samples.h"
 
 struct speedscope {
 	struct json json;
 	struct model *model;
-	unsigned kinds;
-	struct kept_sample *kept;
-	size_t count, room;
+	struct thread_samples samples;
 };
-
-static int speedscope_keep(const struct sample_event *event, void *context)
-{
-	struct speedscope *self = context;
-
-	if (!(self->kinds & KIND_BIT(event->kind)))
-		return 0;
-	if (make_room(&self->kept, self->count, &self->room, sizeof(*self->kept)))
-		return -ENOMEM;
-	self->kept[self->count] = (struct kept_sample){ event->thread->number, event->stack,
-							event->weight_ns, self->count };
-	self->count++;
-	return 0;
-}
 
 /* A location is a frame of speedscope: function, file and line. */
 static void write_frames(struct speedscope *self)
@@ -78,51 +52,40 @@ static void write_stack(struct speedscope *self, uint32_t stack)
 	json_list_end(&self->json);
 }
 
-static void write_thread(struct speedscope *self, const struct model_thread *thread,
-			 const struct kept_sample *kept, size_t count)
+static void write_thread(struct speedscope *self, const struct thread_sample *samples, size_t count)
 {
 	uint64_t all_ns = 0;
 	char name[128];
 
-	thread_title(self->model, thread, name, sizeof(name));
+	thread_title(self->model, self->model->threads[samples->thread], name, sizeof(name));
 	for (size_t i = 0; i < count; i++)
-		all_ns += kept[i].weight_ns;
+		all_ns += samples[i].weight_ns;
 	json_object(&self->json, NULL);
 	json_text(&self->json, "type", "sampled");
 	json_text(&self->json, "name", name);
 	json_text(&self->json, "unit",
-		  profile_kinds_are_bytes(self->kinds) ? "bytes" : "nanoseconds");
+		  profile_kinds_are_bytes(self->samples.kinds) ? "bytes" : "nanoseconds");
 	json_number(&self->json, "startValue", 0);
 	json_number(&self->json, "endValue", all_ns);
 	json_list(&self->json, "samples");
 	for (size_t i = 0; i < count; i++)
-		write_stack(self, kept[i].stack);
+		write_stack(self, samples[i].stack);
 	json_list_end(&self->json);
 	json_list(&self->json, "weights");
 	for (size_t i = 0; i < count; i++)
-		json_number(&self->json, NULL, kept[i].weight_ns);
+		json_number(&self->json, NULL, samples[i].weight_ns);
 	json_list_end(&self->json);
 	json_object_end(&self->json);
 }
 
-static int by_thread(const void *left, const void *right)
-{
-	const struct kept_sample *a = left, *b = right;
-
-	if (a->thread != b->thread)
-		return a->thread < b->thread ? -1 : 1;
-	return a->order < b->order ? -1 : a->order > b->order;
-}
-
 static void write_profiles(struct speedscope *self)
 {
-	json_list(&self->json, "profiles");
-	for (size_t first = 0, end; first < self->count; first = end) {
-		uint32_t thread = self->kept[first].thread;
+	const struct thread_samples *samples = &self->samples;
 
-		for (end = first; end < self->count && self->kept[end].thread == thread; end++)
-			;
-		write_thread(self, self->model->threads[thread], &self->kept[first], end - first);
+	json_list(&self->json, "profiles");
+	for (size_t first = 0, end; first < samples->count; first = end) {
+		end = thread_samples_end(samples, first);
+		write_thread(self, &samples->items[first], end - first);
 	}
 	json_list_end(&self->json);
 }
@@ -131,11 +94,9 @@ static int speedscope_write(struct model *model, FILE *out)
 {
 	struct speedscope self = { .json = { .out = out },
 				   .model = model,
-				   .kinds = profile_kinds(model->samples) };
-	int r = model_each_sample(model, speedscope_keep, &self);
+				   .samples = { .kinds = profile_kinds(model->samples) } };
+	int r = thread_samples_gather(&self.samples, model);
 
-	if (!r && self.count)
-		qsort(self.kept, self.count, sizeof(*self.kept), by_thread);
 	if (!r) {
 		json_object(&self.json, NULL);
 		json_text(&self.json, "$schema",
@@ -145,7 +106,7 @@ static int speedscope_write(struct model *model, FILE *out)
 		write_profiles(&self);
 		json_object_end(&self.json);
 	}
-	free(self.kept);
+	free(self.samples.items);
 	return r ? r : export_state(out);
 }
 

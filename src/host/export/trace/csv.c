@@ -7,6 +7,7 @@
 
 #include "host/core/text/print.h"
 #include "host/export/exporter.h"
+#include "host/export/values.h"
 #include "host/model/windows/windows.h"
 
 static const enum value_kind columns[] = {
@@ -21,11 +22,6 @@ static const enum value_kind work_columns[] = {
 	VALUE_GROUP_Y,  VALUE_GROUP_Z,     VALUE_LOCAL_BYTES, VALUE_FLAGS,  VALUE_SCRATCH_BYTES,
 };
 
-struct csv {
-	struct model *model;
-	FILE *out;
-};
-
 static void write_text(FILE *out, const char *text)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -38,39 +34,22 @@ static void write_text(FILE *out, const char *text)
 		print(out, "%s", text);
 }
 
-static void write_value(FILE *out, enum value_kind kind, uint64_t value)
-{
-	switch (kind) {
-	case VALUE_ADDRESS:
-	case VALUE_OLD_ADDRESS:
-	case VALUE_OBJECT:
-		fprintf(out, "0x%" PRIx64, value);
-		break;
-	case VALUE_RESULT:
-	case VALUE_DESCRIPTOR:
-		fprintf(out, "%" PRId64, (int64_t)value);
-		break;
-	default:
-		fprintf(out, "%" PRIu64, value);
-	}
-}
-
 static void write_values(FILE *out, const struct call *call, const enum value_kind *kinds,
 			 size_t count)
 {
+	char text[VALUE_TEXT_MAX];
 	uint64_t value;
 
 	for (size_t i = 0; i < count; i++) {
 		fputc(',', out);
 		if (call_value(call, kinds[i], &value))
-			write_value(out, kinds[i], value);
+			print(out, "%s", value_text(kinds[i], value, text));
 	}
 }
 
 static int write_call(const struct call *call, void *context)
 {
-	struct csv *csv = context;
-	FILE *out = csv->out;
+	FILE *out = context;
 	char stack[EXPORT_STACK_MAX];
 	double blocks, bytes;
 
@@ -92,7 +71,7 @@ static int write_call(const struct call *call, void *context)
 	if (call_estimate(call, &blocks, &bytes))
 		fprintf(out, "%.3f", bytes);
 	write_text(out, call_name(call));
-	fprintf(out, ",%" PRIu64, call_correlation(csv->model, call));
+	fprintf(out, ",%" PRIu64, call_correlation(call));
 	write_values(out, call, work_columns, ARRAY_SIZE(work_columns));
 	fputs(",,\r\n", out);
 	return export_state(out);
@@ -104,12 +83,17 @@ static void write_empty(FILE *out, size_t count)
 		fputc(',', out);
 }
 
+struct window_rows {
+	const struct model *model;
+	FILE *out;
+};
+
 /* Of the machine it is of no process. */
 static int write_window(const struct window *window, void *context)
 {
-	const struct csv *csv = context;
+	const struct window_rows *rows = context;
 	const struct model_metric *metric = window->metric;
-	FILE *out = csv->out;
+	FILE *out = rows->out;
 	char title[256];
 
 	fprintf(out, "%" PRIu64 ",%" PRIu64 ",", window->begin_ns,
@@ -126,7 +110,7 @@ static int write_window(const struct window *window, void *context)
 	write_text(out, "window");
 	write_text(out, window->is_estimated ? "scaled" : "");
 	write_empty(out, 1);
-	metric_title(csv->model, metric, title, sizeof(title));
+	metric_title(rows->model, metric, title, sizeof(title));
 	write_text(out, title);
 	write_empty(out, 1 + ARRAY_SIZE(work_columns));
 	fputc(',', out);
@@ -139,7 +123,6 @@ static int write_window(const struct window *window, void *context)
 
 static int csv_write(struct model *model, FILE *out)
 {
-	struct csv csv = { model, out };
 	int r;
 
 	fputs("begin_ns,duration_ns,pid,process,tid,thread,domain,library,function", out);
@@ -150,8 +133,8 @@ static int csv_write(struct model *model, FILE *out)
 		print(out, ",%s",
 		      work_columns[i] == VALUE_THREAD ? "cause_tid" : value_name(work_columns[i]));
 	fputs(",value,unit\r\n", out);
-	r = model_each_call(model, write_call, &csv);
-	return r ? r : model_each_window(model, write_window, &csv);
+	r = model_each_call(model, write_call, out);
+	return r ? r : model_each_window(model, write_window, &(struct window_rows){ model, out });
 }
 
 const struct exporter_format format_csv = {

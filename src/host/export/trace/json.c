@@ -34,13 +34,11 @@ static void write_clock(struct json *json, const char *key, const struct clock_p
 
 static void write_module(struct json *json, const struct recorded_module *module)
 {
-	char text[2 * BUILD_ID_MAX + 1] = "";
+	char text[BUILD_ID_TEXT_MAX];
 
-	for (uint32_t i = 0; i < module->build_id_size; i++)
-		snprintf(text + 2 * i, 3, "%02x", module->build_id[i]);
 	json_object(json, NULL);
 	json_text(json, "path", module->path);
-	json_text(json, "build_id", text);
+	json_text(json, "build_id", build_id_text(module->build_id, module->build_id_size, text));
 	json_number(json, "base", module->base);
 	json_number(json, "size", module->size);
 	json_number(json, "offset", module->offset);
@@ -48,18 +46,20 @@ static void write_module(struct json *json, const struct recorded_module *module
 }
 
 /* Of numbers in calls; kernels have theirs beside each. */
-static void write_names(struct json *json, const struct names *names, enum name_space space)
+static void write_queues(struct json *json, const struct names *names)
 {
+	json_list(json, "queues");
 	for (size_t i = 0; i < names->room; i++) {
 		const struct name_entry *named = &names->items[i];
 
-		if (!named->text || named->space != space)
+		if (!named->text || named->space != NAME_QUEUE)
 			continue;
 		json_object(json, NULL);
 		json_number(json, "number", named->id);
 		json_text(json, "name", named->text);
 		json_object_end(json);
 	}
+	json_list_end(json);
 }
 
 static void write_process(struct json *json, const struct model_process *process)
@@ -74,9 +74,7 @@ static void write_process(struct json *json, const struct model_process *process
 	for (uint32_t i = 0; i < process->module_count; i++)
 		write_module(json, &process->modules[i]);
 	json_list_end(json);
-	json_list(json, "queues");
-	write_names(json, &process->names, NAME_QUEUE);
-	json_list_end(json);
+	write_queues(json, &process->names);
 	json_object_end(json);
 }
 
@@ -108,15 +106,9 @@ static void write_functions(struct json *json, const struct model_process *proce
 	}
 }
 
-struct calls {
-	struct model *model;
-	struct json *json;
-};
-
 static int write_call(const struct call *call, void *context)
 {
-	struct calls *calls = context;
-	struct json *json = calls->json;
+	struct json *json = context;
 
 	json_object(json, NULL);
 	if (call->kind != CALL_PLAIN)
@@ -124,7 +116,7 @@ static int write_call(const struct call *call, void *context)
 	if (call_is_work(call))
 		json_text(json, "title", call_name(call));
 	if (domain_is_in(DOMAINS_GPU, call->function->domain))
-		json_number(json, "correlation", call_correlation(calls->model, call));
+		json_number(json, "correlation", call_correlation(call));
 	json_number(json, "thread", call->thread->number);
 	json_number(json, "function", call->function_number);
 	json_number(json, "begin_ns", call->begin_ns);
@@ -213,7 +205,7 @@ static int json_write(struct model *model, FILE *out)
 	json_object_end(&json);
 	write_lists(&json, model);
 	json_list(&json, "calls");
-	r = model_each_call(model, write_call, &(struct calls){ model, &json });
+	r = model_each_call(model, write_call, &json);
 	json_list_end(&json);
 	if (!r)
 		r = write_windows(&json, model);

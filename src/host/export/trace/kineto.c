@@ -101,7 +101,7 @@ static int correlation_find(struct kineto *kineto, const struct call *call, uint
 {
 	const struct runtime_call *outer = &kineto->outer[call->thread->number];
 	bool is_inner = call->function->domain == DOMAIN_CUDA && call->begin_ns < outer->end_ns;
-	uint64_t whole = call_correlation(kineto->model, call);
+	uint64_t whole = call_correlation(call);
 	struct table_entry *entry;
 	bool is_new;
 
@@ -141,12 +141,10 @@ static int64_t stream_number(const struct call *call)
 static int track_find(struct kineto *kineto, const struct call *call, struct track *ret)
 {
 	const struct agent *agent;
-	bool is_new;
 
 	*ret = (struct track){ call->process->pid, call->thread->tid, 0 };
 	if (call_is_work(call)) {
-		agent = agents_find(&kineto->agents[call->process->number], call_device(call),
-				    &is_new);
+		agent = agents_find(kineto->agents, call->process, call_device(call));
 		if (!agent)
 			return -ENOMEM;
 		ret->pid = agent->type_index;
@@ -350,29 +348,6 @@ static void write_thread_name(struct kineto *kineto, const struct model_thread *
 	json_object_end(json);
 }
 
-static int kineto_open(struct kineto *kineto)
-{
-	uint32_t count = kineto->model->process_count;
-	int r = 0;
-
-	kineto->agents = calloc(MAX(count, 1u), sizeof(*kineto->agents));
-	kineto->outer = calloc(MAX(kineto->model->thread_count, 1u), sizeof(*kineto->outer));
-	if (!kineto->agents || !kineto->outer)
-		return -ENOMEM;
-	for (uint32_t i = 0; !r && i < count; i++)
-		r = agents_init(&kineto->agents[i], kineto->model->processes[i]);
-	return r;
-}
-
-static void kineto_close(struct kineto *kineto)
-{
-	for (uint32_t i = 0; kineto->agents && i < kineto->model->process_count; i++)
-		agents_done(&kineto->agents[i]);
-	free(kineto->agents);
-	free(kineto->outer);
-	table_done(&kineto->correlations);
-}
-
 static int write_all(struct kineto *kineto)
 {
 	struct json *json = &kineto->json;
@@ -398,11 +373,14 @@ static int write_all(struct kineto *kineto)
 static int kineto_write(struct model *model, FILE *out)
 {
 	struct kineto kineto = { .json = { .out = out }, .model = model };
-	int r = kineto_open(&kineto);
+	int r;
 
-	if (!r)
-		r = write_all(&kineto);
-	kineto_close(&kineto);
+	kineto.agents = agents_new(model, /* only */ NULL);
+	kineto.outer = calloc(MAX(model->thread_count, 1u), sizeof(*kineto.outer));
+	r = kineto.agents && kineto.outer ? write_all(&kineto) : -ENOMEM;
+	agents_free(kineto.agents, model);
+	free(kineto.outer);
+	table_done(&kineto.correlations);
 	return r;
 }
 

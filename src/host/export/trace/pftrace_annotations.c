@@ -5,6 +5,7 @@
 
 #include "host/export/exporter.h"
 #include "host/export/proto.h"
+#include "host/export/values.h"
 
 /* Field numbers of perfetto_trace.proto. */
 enum event_field { EVENT_ANNOTATION = 4 };
@@ -15,6 +16,10 @@ enum annotation_field {
 	ANNOTATION_TEXT = 6,
 	ANNOTATION_POINTER = 7,
 };
+
+static const enum annotation_field value_fields[] = { [VALUE_UNSIGNED] = ANNOTATION_UINT,
+						      [VALUE_SIGNED] = ANNOTATION_INT,
+						      [VALUE_POINTER] = ANNOTATION_POINTER };
 
 void annotation_put(struct bytes *event, struct bytes *room, enum annotation_name name,
 		    const char *text)
@@ -32,27 +37,19 @@ static void number_put(struct bytes *event, struct bytes *room, unsigned name,
 	proto_message(event, EVENT_ANNOTATION, room);
 }
 
-static void value_put(struct bytes *event, struct bytes *room, unsigned kind, uint64_t value)
-{
-	enum annotation_field field = ANNOTATION_UINT;
-
-	if (kind == VALUE_NONE || kind >= VALUE_KINDS)
-		return;
-	if (kind == VALUE_RESULT || kind == VALUE_DESCRIPTOR)
-		field = ANNOTATION_INT;
-	if (kind == VALUE_ADDRESS || kind == VALUE_OLD_ADDRESS || kind == VALUE_OBJECT)
-		field = ANNOTATION_POINTER;
-	number_put(event, room, kind, field, value);
-}
-
 void annotations_put(struct bytes *event, struct bytes *room, const struct call *call)
 {
 	unsigned count = MIN(call->value_count, call->function->value_count);
 	char stack[EXPORT_STACK_MAX];
 	double blocks, bytes;
 
-	for (unsigned i = 0; i < count; i++)
-		value_put(event, room, call->function->values[i], call->values[i]);
+	for (unsigned i = 0; i < count; i++) {
+		unsigned kind = call->function->values[i];
+
+		if (kind != VALUE_NONE && kind < VALUE_KINDS)
+			number_put(event, room, kind, value_fields[value_form(kind)],
+				   call->values[i]);
+	}
 	if (call_estimate(call, &blocks, &bytes))
 		number_put(event, room, NAME_STANDS_FOR, ANNOTATION_UINT, (uint64_t)(bytes + 0.5));
 	if (call->text[0] && call->kind == CALL_PLAIN)

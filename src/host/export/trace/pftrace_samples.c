@@ -80,10 +80,9 @@ static void put_text(struct writer *self, unsigned list, uint64_t id, const char
 
 static void put_code(struct writer *self, const struct sample_code *code, uint64_t id)
 {
-	char build_id[2 * BUILD_ID_MAX + 1] = "";
+	char build_id[BUILD_ID_TEXT_MAX];
 
-	for (uint32_t i = 0; i < code->build_id_size; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
+	build_id_text(code->build_id, code->build_id_size, build_id);
 	put_text(self, INTERNED_PATHS, id, code->path);
 	put_text(self, INTERNED_BUILD_IDS, id, build_id);
 	proto_number(&self->inner, MAPPING_ID, id);

@@ -24,24 +24,16 @@ static const struct track_words {
 int work_tracks_init(struct work_tracks *ret, const struct model *model,
 		     enum agent_index agent_index, bool is_by_stream)
 {
-	int r = 0;
-
 	*ret = (struct work_tracks){ .model = model,
 				     .agent_index = agent_index,
-				     .is_by_stream = is_by_stream };
-	ret->agents = calloc(MAX(model->process_count, 1u), sizeof(*ret->agents));
-	if (!ret->agents)
-		return -ENOMEM;
-	for (uint32_t i = 0; !r && i < model->process_count; i++)
-		r = agents_init(&ret->agents[i], model->processes[i]);
-	return r;
+				     .is_by_stream = is_by_stream,
+				     .agents = agents_new(model, /* only */ NULL) };
+	return ret->agents ? 0 : -ENOMEM;
 }
 
 void work_tracks_done(struct work_tracks *tracks)
 {
-	for (uint32_t i = 0; tracks->agents && i < tracks->model->process_count; i++)
-		agents_done(&tracks->agents[i]);
-	free(tracks->agents);
+	agents_free(tracks->agents, tracks->model);
 	free(tracks->items);
 	table_done(&tracks->by_owner);
 	*tracks = (struct work_tracks){ 0 };
@@ -59,8 +51,7 @@ static uint64_t value_or_0(const struct call *call, enum value_kind kind)
 int work_tracks_agent(struct work_tracks *tracks, const struct model_process *process,
 		      uint64_t device, char *ret, size_t room, const char **ret_type)
 {
-	bool is_new;
-	const struct agent *agent = agents_find(&tracks->agents[process->number], device, &is_new);
+	const struct agent *agent = agents_find(tracks->agents, process, device);
 
 	if (!agent)
 		return -ENOMEM;

@@ -186,10 +186,9 @@ static int items_write(struct item_run *run, enum chunk_kind kind, uint32_t firs
 static int code_number(struct merged_recording *self, const struct sample_code *code, uint32_t *ret)
 {
 	CLEANUP(free) char *key = NULL;
-	char build_id[2 * BUILD_ID_MAX + 1] = "";
+	char build_id[BUILD_ID_TEXT_MAX];
 
-	for (uint32_t i = 0; i < code->build_id_size; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", code->build_id[i]);
+	build_id_text(code->build_id, code->build_id_size, build_id);
 	if (asprintf(&key, "%u %lld %s %s", (unsigned)code->kind,
 		     code->process == PROCESS_NONE ? -1LL
 						   : (long long)self->processes + code->process,

@@ -252,7 +252,7 @@ static int frame_push(struct making *self, const struct samples *samples, uint32
 static int callers_push(struct making *self, const struct call *call, uint32_t *stack)
 {
 	uint32_t frames[STACK_DEPTH_MAX];
-	size_t count = stack_frames(call->samples, call->stack, frames);
+	size_t count = stack_frames(call->model->samples, call->stack, frames);
 	bool is_new;
 	struct table_entry *entry = table_make(&self->callers, call->stack, 0, &is_new);
 	int r = 0;
@@ -260,7 +260,7 @@ static int callers_push(struct making *self, const struct call *call, uint32_t *
 	if (!entry)
 		return -ENOMEM;
 	while (!r && is_new && count-- > 0)
-		r = frame_push(self, call->samples, frames[count], stack);
+		r = frame_push(self, call->model->samples, frames[count], stack);
 	if (is_new)
 		entry->value = *stack;
 	*stack = (uint32_t)entry->value;
@@ -276,7 +276,7 @@ static uint64_t alloc_bytes(const struct call *call)
 	if (call->function->domain != DOMAIN_ALLOC || !call_value(call, VALUE_ADDRESS, &address) ||
 	    !call_value(call, VALUE_SIZE, &size))
 		return 0;
-	if (!call->alloc_sample)
+	if (!call->model->alloc_sample)
 		return size;
 	return call_estimate(call, &blocks, &bytes) ? (uint64_t)(bytes + 0.5) : 0;
 }

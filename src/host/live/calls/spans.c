@@ -37,9 +37,7 @@ static uint64_t value_or_0(const struct call *call, enum value_kind kind)
 static const struct agent *agent_find(struct work_tracks *tracks, const struct call *call,
 				      enum value_kind kind)
 {
-	bool is_new;
-
-	return agents_find(&tracks->agents[call->process->number], value_or_0(call, kind), &is_new);
+	return agents_find(tracks->agents, call->process, value_or_0(call, kind));
 }
 
 static int kernel_title(struct work_tracks *tracks, const struct call *call, char *ret, size_t room)
@@ -182,7 +180,7 @@ static int span_add(const struct call *call, void *context)
 	struct spans *spans = self->spans;
 	struct span span = { .begin_ns = session_time(self, call->begin_ns),
 			     .end_ns = session_time(self, call->end_ns),
-			     .correlation = call_correlation(self->model, call),
+			     .correlation = call_correlation(call),
 			     .domain = (uint8_t)call->function->domain,
 			     .is_work = call_is_work(call) };
 	int r = spans->count < SPANS_MAX ? lane_find(self, call, &span.lane) : -EFBIG;

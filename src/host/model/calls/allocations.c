@@ -1,15 +1,58 @@
 /*
  * Follows blocks of memory through a recording.
+ *
+ * Of sampled allocations sums are estimates.  The tracer counts bytes down from a random number,
+ * exponential with mean R (target/domains/cpu/alloc.c), so a block of s bytes is written with the
+ * chance p = 1 - exp(-s / R), independently of all others.  Counting each one that was written as
+ * 1 / p blocks and s / p bytes gives the right sum on average, whatever the sizes are: small blocks
+ * are rare and stand for about R bytes, one much larger than R is always there and stands for
+ * itself.  The error of a sum over n samples of small blocks is about 1 / sqrt(n) of it.
  */
 #include "host/model/calls/allocations.h"
 
 #include "host/core/room.h"
+#include "host/model/calls/call_sites.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* Above it are error numbers: mmap's failure. */
 #define ADDRESS_END (UINT64_MAX - 4095)
+
+/* 1 - exp(-x).  For small x by its series; p(2x) = p(x) (2 - p(x)) leads to large ones.  Nothing
+ * is subtracted from nearly the same, and no math library is needed. */
+static double sampling_chance(double x)
+{
+	unsigned doublings = 0;
+	double p;
+
+	x = x < 64 ? x : 64; /* where it is 1 to the last digit */
+	for (; x > 1.0 / 256; doublings++)
+		x /= 2;
+	p = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4)));
+	while (doublings--)
+		p *= 2 - p;
+	return p;
+}
+
+double sample_blocks(uint64_t size, uint64_t alloc_sample)
+{
+	return size && alloc_sample ? 1 / sampling_chance((double)size / (double)alloc_sample) : 1;
+}
+
+bool call_estimate(const struct call *call, double *ret_blocks, double *ret_bytes)
+{
+	uint64_t size = call_number(call, VALUE_SIZE), address;
+
+	/* Calls without a stack only report the end of a sampled block. */
+	if (!call->model->alloc_sample || !call->has_stack ||
+	    call->function->domain != DOMAIN_ALLOC || !call_value(call, VALUE_ADDRESS, &address) ||
+	    !size)
+		return false;
+	*ret_blocks = sample_blocks(size, call->model->alloc_sample);
+	*ret_bytes = (double)size * *ret_blocks;
+	return true;
+}
 
 int allocations_init(struct allocations *ret, const struct model *model)
 {
@@ -18,40 +61,10 @@ int allocations_init(struct allocations *ret, const struct model *model)
 	return ret->outer_end_ns ? 0 : -ENOMEM;
 }
 
-static int add_site(struct allocations *self, const struct call *call)
-{
-	if (make_room(&self->sites, self->site_count, &self->site_room, sizeof(*self->sites)))
-		return -ENOMEM;
-	self->sites[self->site_count++] = (struct allocation_site){ .process = call->process,
-								    .function = call->function,
-								    .thread = call->thread,
-								    .begin_ns = call->begin_ns,
-								    .stack = call->stack,
-								    .stack_end = call->stack_end };
-	return 0;
-}
-
-/* Functions are numbered through all processes, stacks and threads through the recording. */
-static int find_site(struct allocations *self, const struct call *call, uint32_t *ret)
-{
-	uint64_t thread = self->is_by_thread ? call->thread->number + 1ull : 0;
-	bool is_new;
-	struct table_entry *entry =
-		table_make(&self->by_site, (uint64_t)call->function_number << 32 | call->stack,
-			   thread << 8 | call->stack_end, &is_new);
-
-	if (!entry)
-		return -ENOMEM;
-	if (is_new)
-		entry->value = self->site_count;
-	*ret = (uint32_t)entry->value;
-	return is_new ? add_site(self, call) : 0;
-}
-
-static void sift_up(struct coming_block *heap, size_t at)
+static void sift_up(struct pending_block *heap, size_t at)
 {
 	while (at && heap[at].end_ns < heap[(at - 1) / 2].end_ns) {
-		struct coming_block other = heap[at];
+		struct pending_block other = heap[at];
 
 		heap[at] = heap[(at - 1) / 2];
 		heap[(at - 1) / 2] = other;
@@ -59,7 +72,7 @@ static void sift_up(struct coming_block *heap, size_t at)
 	}
 }
 
-static void sift_down(struct coming_block *heap, size_t count)
+static void sift_down(struct pending_block *heap, size_t count)
 {
 	for (size_t at = 0, least;; at = least) {
 		least = at;
@@ -68,19 +81,20 @@ static void sift_down(struct coming_block *heap, size_t count)
 				least = child;
 		if (least == at)
 			return;
-		struct coming_block other = heap[at];
+		struct pending_block other = heap[at];
 
 		heap[at] = heap[least];
 		heap[least] = other;
 	}
 }
 
-static int expect_block(struct allocations *self, const struct coming_block *block)
+static int block_expect(struct allocations *self, const struct pending_block *block)
 {
-	if (make_room(&self->coming, self->coming_count, &self->coming_room, sizeof(*self->coming)))
+	if (make_room(&self->pending, self->pending_count, &self->pending_room,
+		      sizeof(*self->pending)))
 		return -ENOMEM;
-	self->coming[self->coming_count++] = *block;
-	sift_up(self->coming, self->coming_count - 1);
+	self->pending[self->pending_count++] = *block;
+	sift_up(self->pending, self->pending_count - 1);
 	return 0;
 }
 
@@ -94,7 +108,7 @@ static void count_live(struct allocations *self, uint64_t number, uint64_t size,
 	site->live_bytes += blocks * (double)size;
 }
 
-static int get_block(struct allocations *self, const struct coming_block *block)
+static int block_begin(struct allocations *self, const struct pending_block *block)
 {
 	bool is_new;
 	struct table_entry *entry =
@@ -112,27 +126,27 @@ static int get_block(struct allocations *self, const struct coming_block *block)
 }
 
 /* Adds the blocks of all calls that ended before that time. */
-static int get_blocks_until(struct allocations *self, uint64_t time_ns)
+static int blocks_begin_until(struct allocations *self, uint64_t time_ns)
 {
 	int r = 0;
 
-	while (!r && self->coming_count && self->coming[0].end_ns < time_ns) {
-		struct coming_block block = self->coming[0];
+	while (!r && self->pending_count && self->pending[0].end_ns < time_ns) {
+		struct pending_block block = self->pending[0];
 
-		self->coming[0] = self->coming[--self->coming_count];
-		sift_down(self->coming, self->coming_count);
-		r = get_block(self, &block);
+		self->pending[0] = self->pending[--self->pending_count];
+		sift_down(self->pending, self->pending_count);
+		r = block_begin(self, &block);
 	}
 	return r;
 }
 
-static int give_back(struct allocations *self, const struct call *call, uint64_t address)
+static int block_end(struct allocations *self, const struct call *call, uint64_t address)
 {
 	struct table_entry *entry = table_find(&self->blocks, address, call->process->number);
 
 	/* Allocated and freed within one tick. */
 	if (!entry) {
-		int r = get_blocks_until(self, call->begin_ns + 1);
+		int r = blocks_begin_until(self, call->begin_ns + 1);
 
 		if (r)
 			return r;
@@ -161,46 +175,52 @@ static bool is_inside_another(struct allocations *self, const struct call *call)
 	return false;
 }
 
-static int allocations_get(struct allocations *self, const struct call *call, uint64_t address,
-			   uint64_t size)
+static int block_add(struct allocations *self, const struct call *call, uint64_t address,
+		     uint64_t size)
 {
-	struct coming_block block = { call->end_ns, address, size, 0, call->process->number };
-	int r = find_site(self, call, &block.site);
-	double blocks;
+	double blocks = sample_blocks(size, self->sample);
+	struct allocation_site *site =
+		row_find(&self->by_site, call_site_key(call, self->is_by_thread), &self->sites,
+			 &self->site_count, sizeof(*site));
 
-	if (r)
-		return r;
-	blocks = sample_blocks(size, self->sample);
-	self->sites[block.site].records++;
-	self->sites[block.site].calls += blocks;
-	self->sites[block.site].bytes += blocks * (double)size;
-	return expect_block(self, &block);
+	if (!site)
+		return -ENOMEM;
+	if (!site->function)
+		*site = (struct allocation_site){ .process = call->process,
+						  .function = call->function,
+						  .thread = call->thread,
+						  .begin_ns = call->begin_ns,
+						  .stack = call->stack,
+						  .stack_end = call->stack_end };
+	site->records++;
+	site->calls += blocks;
+	site->bytes += blocks * (double)size;
+	return block_expect(self, &(struct pending_block){ call->end_ns, address, size,
+							   (uint32_t)(site - self->sites),
+							   call->process->number });
 }
 
-int allocations_take(struct allocations *self, const struct call *call)
+int allocations_add(struct allocations *self, const struct call *call)
 {
-	uint64_t address = 0, old = 0, size = 0, result = 0;
-	bool is_gotten, is_returned;
+	uint64_t old = call_number(call, VALUE_OLD_ADDRESS);
+	uint64_t address = call_number(call, VALUE_ADDRESS), size = call_number(call, VALUE_SIZE);
 	int r;
 
 	if (call->function->domain != DOMAIN_ALLOC || is_inside_another(self, call))
 		return 0;
-	is_returned = call_value(call, VALUE_OLD_ADDRESS, &old) && old;
-	is_gotten = call_value(call, VALUE_ADDRESS, &address);
-	call_value(call, VALUE_SIZE, &size);
-	/* A failed reallocation keeps the old block. */
-	if (is_gotten && (address >= ADDRESS_END || (!address && size)))
+	/* A failed reallocation keeps the old block, and so does a failed munmap. */
+	if (call_value(call, VALUE_ADDRESS, &address) &&
+	    (address >= ADDRESS_END || (!address && size)))
 		return 0;
-	/* So does munmap. */
-	if (call_value(call, VALUE_RESULT, &result) && (int64_t)result < 0)
+	if ((int64_t)call_number(call, VALUE_RESULT) < 0)
 		return 0;
-	r = get_blocks_until(self, call->begin_ns);
-	if (!r && is_returned)
-		r = give_back(self, call, old);
+	r = blocks_begin_until(self, call->begin_ns);
+	if (!r && old)
+		r = block_end(self, call, old);
 	/* A sample has a stack; without one, only the old block was. */
-	if (self->sample && !call->has_stack)
-		is_gotten = false;
-	return !r && is_gotten && address ? allocations_get(self, call, address, size) : r;
+	if (r || !address || (self->sample && !call->has_stack))
+		return r;
+	return block_add(self, call, address, size);
 }
 
 static int by_bytes(const void *left, const void *right)
@@ -214,18 +234,17 @@ static int by_bytes(const void *left, const void *right)
 
 int allocations_finish(struct allocations *self)
 {
-	int r = get_blocks_until(self, UINT64_MAX);
+	int r = blocks_begin_until(self, UINT64_MAX);
 
-	if (self->site_count)
-		qsort(self->sites, self->site_count, sizeof(*self->sites), by_bytes);
+	rows_sort(self->sites, self->site_count, sizeof(*self->sites), by_bytes);
 	return r;
 }
 
 void allocations_done(struct allocations *self)
 {
 	free(self->sites);
-	free(self->coming);
+	free(self->pending);
 	free(self->outer_end_ns);
-	table_done(&self->by_site);
+	table_done(&self->by_site.numbers);
 	table_done(&self->blocks);
 }

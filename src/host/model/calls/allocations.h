@@ -1,14 +1,14 @@
 /*
  * Memory: where it was allocated, and what is not freed at the end.  A site is a call stack where
  * records have one, and a function.  If allocations were sampled, the numbers are estimates
- * (sampling.c).
+ * (allocations.c).
  *
  * A block counts as freed from the beginning of the freeing call, as allocated from the end of its
  * call: so a block that one thread frees and another gets at once is never confused.
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 
 struct allocation_site {
@@ -24,7 +24,7 @@ struct allocation_site {
 };
 
 /* A block that is allocated when its call ends. */
-struct coming_block {
+struct pending_block {
 	uint64_t end_ns, address, size;
 	uint32_t site, process;
 };
@@ -32,11 +32,10 @@ struct coming_block {
 struct allocations {
 	struct allocation_site *sites;
 	uint32_t site_count;
-	size_t site_room;
-	struct table by_site;
-	struct table blocks;         /* (address, process): site, size */
-	struct coming_block *coming; /* a heap, the next one on top */
-	size_t coming_count, coming_room;
+	struct row_index by_site;
+	struct table blocks;           /* (address, process): site, size */
+	struct pending_block *pending; /* a heap, the next one on top */
+	size_t pending_count, pending_room;
 	uint64_t *outer_end_ns; /* by thread: the end of the call that others may be inside */
 	uint64_t strangers;     /* freed, but allocated before the recording */
 	uint64_t sample;        /* bytes between samples; 0: every call is recorded */
@@ -46,7 +45,7 @@ struct allocations {
 
 int allocations_init(struct allocations *ret, const struct model *model) MUST_CHECK;
 /* Ignores calls other than allocations.  0 or -ENOMEM. */
-int allocations_take(struct allocations *allocations, const struct call *call) MUST_CHECK;
+int allocations_add(struct allocations *allocations, const struct call *call) MUST_CHECK;
 /* After the last call: by bytes that are out, then by bytes. */
 int allocations_finish(struct allocations *allocations) MUST_CHECK;
 void allocations_done(struct allocations *allocations);

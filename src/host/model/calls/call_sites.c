@@ -3,44 +3,36 @@
  */
 #include "host/model/calls/call_sites.h"
 
-#include "host/core/room.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
-static int site_add(struct call_sites *self, const struct call *call)
+struct row_key call_site_key(const struct call *call, bool is_by_thread)
 {
-	if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
-		return -ENOMEM;
-	self->rows[self->count++] = (struct call_site){ .process = call->process,
-							.function = call->function,
-							.thread = call->thread,
-							.begin_ns = call->begin_ns,
-							.stack = call->stack,
-							.stack_end = call->stack_end };
-	return 0;
+	uint64_t thread = is_by_thread ? call->thread->number + 1ull : 0;
+
+	return (struct row_key){ (uint64_t)call->function_number << 32 | call->stack,
+				 thread << 8 | call->stack_end };
 }
 
-/* Functions are numbered through all processes, stacks and threads through the recording. */
-int call_sites_take(struct call_sites *self, const struct call *call)
+int call_sites_add(struct call_sites *self, const struct call *call)
 {
 	uint32_t domains = self->domains ? self->domains : CALL_SITE_DOMAINS;
-	uint64_t thread = self->is_by_thread ? call->thread->number + 1ull : 0;
-	struct table_entry *entry;
-	bool is_new;
+	struct call_site *site;
 
 	if (!(domains & 1u << call->function->domain))
 		return 0;
-	entry = table_make(&self->by_site, (uint64_t)call->function_number << 32 | call->stack,
-			   thread << 8 | call->stack_end, &is_new);
-	if (!entry)
+	site = row_find(&self->by_site, call_site_key(call, self->is_by_thread), &self->rows,
+			&self->count, sizeof(*site));
+	if (!site)
 		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->count;
-		if (site_add(self, call))
-			return -ENOMEM;
-	}
-	statistics_add(&self->rows[entry->value].statistics, call->end_ns - call->begin_ns);
+	if (!site->function)
+		*site = (struct call_site){ .process = call->process,
+					    .function = call->function,
+					    .thread = call->thread,
+					    .begin_ns = call->begin_ns,
+					    .stack = call->stack,
+					    .stack_end = call->stack_end };
+	statistics_add(&site->statistics, call->end_ns - call->begin_ns);
 	return 0;
 }
 
@@ -57,12 +49,11 @@ static int by_time(const void *left, const void *right)
 
 void call_sites_sort(struct call_sites *self)
 {
-	if (self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_time);
+	rows_sort(self->rows, self->count, sizeof(*self->rows), by_time);
 }
 
 void call_sites_done(struct call_sites *self)
 {
 	free(self->rows);
-	table_done(&self->by_site);
+	table_done(&self->by_site.numbers);
 }

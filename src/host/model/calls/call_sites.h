@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -23,14 +23,17 @@ struct call_site {
 struct call_sites {
 	struct call_site *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_site;
+	struct row_index by_site;
 	uint32_t domains;  /* bits; 0: CALL_SITE_DOMAINS */
 	bool is_by_thread; /* sites of different threads are different */
 };
 
-/* Calls of other domains are passed over.  0 or -ENOMEM. */
-int call_sites_take(struct call_sites *sites, const struct call *call) MUST_CHECK;
+/* The site of a call: functions are numbered through all processes, stacks and threads through the
+ * recording. */
+struct row_key call_site_key(const struct call *call, bool is_by_thread);
+
+/* Ignores calls of other domains.  0 or -ENOMEM. */
+int call_sites_add(struct call_sites *sites, const struct call *call) MUST_CHECK;
 /* By domain, then by time. */
 void call_sites_sort(struct call_sites *sites);
 void call_sites_done(struct call_sites *sites);

@@ -171,12 +171,12 @@ static int call_site_add(struct call_view *self, const struct call_site *site)
 	return 0;
 }
 
-static int view_take(const struct call *call, void *context)
+static int view_add(const struct call *call, void *context)
 {
 	struct call_view *self = context;
-	int r = call_sites_take(&self->sites, call);
+	int r = call_sites_add(&self->sites, call);
 
-	return r ? r : allocations_take(&self->allocations, call);
+	return r ? r : allocations_add(&self->allocations, call);
 }
 
 /* The model owns the new stacks. */
@@ -213,7 +213,7 @@ int model_view_calls(struct model *model, unsigned kinds)
 
 	self.allocations.is_by_thread = true;
 	if (!r)
-		r = model_each_call(model, view_take, &self);
+		r = model_each_call(model, view_add, &self);
 	if (!r)
 		r = allocations_finish(&self.allocations);
 	if (!r)

@@ -2,9 +2,8 @@
  * Adds input and output up by descriptor.
  */
 #include "host/model/calls/descriptors.h"
-#include "shared/base/hash.h"
 
-#include "host/core/room.h"
+#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -34,16 +33,6 @@ static bool is_moving(const struct trace_function *function)
 	return has_word(function, words, ARRAY_SIZE(words));
 }
 
-static bool is_accepting(const struct trace_function *function)
-{
-	return strncmp(function->name, "accept", strlen("accept")) == 0;
-}
-
-static bool is_closing(const struct trace_function *function)
-{
-	return strcmp(function->name, "close") == 0 || strcmp(function->name, "fclose") == 0;
-}
-
 bool descriptors_bytes(const struct call *call, uint64_t *ret)
 {
 	uint64_t size = INT64_MAX, result = 0;
@@ -55,31 +44,9 @@ bool descriptors_bytes(const struct call *call, uint64_t *ret)
 	return true;
 }
 
-static uint64_t bytes_moved(const struct call *call)
-{
-	uint64_t bytes;
-
-	return descriptors_bytes(call, &bytes) ? bytes : 0;
-}
-
 static uint64_t key_of(const struct model_process *process, int32_t descriptor)
 {
 	return (uint64_t)process->number << 32 | (uint32_t)descriptor;
-}
-
-static int add_row(struct descriptors *self, const struct model_process *process,
-		   int32_t descriptor, const char *text)
-{
-	char *name = strdup(text);
-
-	if (!name || make_room(&self->rows, self->count, &self->room, sizeof(*self->rows))) {
-		free(name);
-		return -ENOMEM;
-	}
-	self->rows[self->count++] = (struct descriptor_row){ .process = process,
-							     .descriptor = descriptor,
-							     .name = name };
-	return 0;
 }
 
 /* The row of a name, which is then the current one of its descriptor. */
@@ -87,22 +54,21 @@ static int name_row(struct descriptors *self, const struct model_process *proces
 		    int32_t descriptor, const char *name)
 {
 	uint64_t key = key_of(process, descriptor);
+	struct descriptor_row *row =
+		row_find(&self->by_name, (struct row_key){ key, hash_bytes(name, strlen(name)) },
+			 &self->rows, &self->count, sizeof(*row));
 	bool is_new;
-	struct table_entry *current,
-		*named = table_make(&self->by_name, key, hash_bytes(name, strlen(name)), &is_new);
+	struct table_entry *current = row ? table_make(&self->current, key, 0, &is_new) : NULL;
 
-	if (!named)
-		return -ENOMEM;
-	if (is_new) {
-		named->value = self->count;
-		if (add_row(self, process, descriptor, name))
-			return -ENOMEM;
-	}
-	current = table_make(&self->current, key, 0, &is_new);
 	if (!current)
 		return -ENOMEM;
-	current->value = named->value;
-	return 0;
+	if (!row->name) {
+		row->process = process;
+		row->descriptor = descriptor;
+		row->name = strdup(name);
+	}
+	current->value = (uint64_t)(row - self->rows);
+	return row->name ? 0 : -ENOMEM;
 }
 
 int descriptors_init(struct descriptors *ret, const struct model *model)
@@ -122,7 +88,7 @@ int descriptors_init(struct descriptors *ret, const struct model *model)
 /* The descriptor that a call is about, -1: none.  A stream is remembered with its own. */
 static int32_t call_descriptor(struct descriptors *self, const struct call *call)
 {
-	uint64_t descriptor = 0, object = 0, result = 0;
+	uint64_t descriptor, object, result;
 	bool has_object = call_value(call, VALUE_OBJECT, &object), is_new;
 	struct table_entry *stream;
 
@@ -141,21 +107,13 @@ static int32_t call_descriptor(struct descriptors *self, const struct call *call
 	return call_value(call, VALUE_RESULT, &result) ? (int32_t)result : -1;
 }
 
-static void descriptors_count(struct descriptor_row *row, const struct call *call)
-{
-	statistics_add(&row->statistics, call->end_ns - call->begin_ns);
-	if (descriptors_is_writing(call->function))
-		row->written_bytes += bytes_moved(call);
-	else
-		row->read_bytes += bytes_moved(call);
-}
-
 /* A call may name its descriptor, or the one that it makes. */
 static int learn_name(struct descriptors *self, const struct call *call, int32_t descriptor)
 {
-	uint64_t result = 0;
+	bool is_accepting = strncmp(call->function->name, "accept", strlen("accept")) == 0;
+	uint64_t result;
 
-	if (is_accepting(call->function) && call_value(call, VALUE_RESULT, &result)) {
+	if (is_accepting && call_value(call, VALUE_RESULT, &result)) {
 		if ((int32_t)result >= 0 &&
 		    name_row(self, call->process, (int32_t)result, call->text))
 			return -ENOMEM;
@@ -167,10 +125,13 @@ static int learn_name(struct descriptors *self, const struct call *call, int32_t
 	return name_row(self, call->process, descriptor, "");
 }
 
-int descriptors_take(struct descriptors *self, const struct call *call)
+int descriptors_add(struct descriptors *self, const struct call *call)
 {
+	const char *name = call->function->name;
 	struct table_entry *current;
+	struct descriptor_row *row;
 	int32_t descriptor;
+	uint64_t bytes = 0;
 
 	if (call->function->domain != DOMAIN_IO)
 		return 0;
@@ -182,8 +143,11 @@ int descriptors_take(struct descriptors *self, const struct call *call)
 	current = table_find(&self->current, key_of(call->process, descriptor), 0);
 	if (!current)
 		return 0;
-	descriptors_count(&self->rows[current->value], call);
-	if (is_closing(call->function))
+	row = &self->rows[current->value];
+	statistics_add(&row->statistics, call->end_ns - call->begin_ns);
+	(void)!descriptors_bytes(call, &bytes);
+	*(descriptors_is_writing(call->function) ? &row->written_bytes : &row->read_bytes) += bytes;
+	if (strcmp(name, "close") == 0 || strcmp(name, "fclose") == 0)
 		table_remove(&self->current, current);
 	return 0;
 }
@@ -191,10 +155,9 @@ int descriptors_take(struct descriptors *self, const struct call *call)
 static int by_time(const void *left, const void *right)
 {
 	const struct descriptor_row *a = left, *b = right;
+	int order = statistics_by_time(&a->statistics, &b->statistics);
 
-	if (a->statistics.total_ns != b->statistics.total_ns)
-		return a->statistics.total_ns > b->statistics.total_ns ? -1 : 1;
-	return a->descriptor - b->descriptor;
+	return order ? order : a->descriptor - b->descriptor;
 }
 
 /* Drops files that were open but not used. */
@@ -208,8 +171,7 @@ void descriptors_sort(struct descriptors *self)
 		else
 			free(self->rows[i].name);
 	self->count = kept;
-	if (kept)
-		qsort(self->rows, kept, sizeof(*self->rows), by_time);
+	rows_sort(self->rows, kept, sizeof(*self->rows), by_time);
 }
 
 void descriptors_done(struct descriptors *self)
@@ -217,7 +179,7 @@ void descriptors_done(struct descriptors *self)
 	for (uint32_t i = 0; i < self->count; i++)
 		free(self->rows[i].name);
 	free(self->rows);
-	table_done(&self->by_name);
+	table_done(&self->by_name.numbers);
 	table_done(&self->current);
 	table_done(&self->streams);
 }

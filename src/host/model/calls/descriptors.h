@@ -11,7 +11,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -23,18 +23,18 @@ struct descriptor_row {
 	struct statistics statistics;
 };
 
+/* Zero is empty. */
 struct descriptors {
 	struct descriptor_row *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_name; /* (process and descriptor, hash of the name): row */
-	struct table current; /* (process and descriptor, 0): row */
-	struct table streams; /* (object, process): descriptor */
+	struct row_index by_name; /* (process and descriptor, hash of the name) */
+	struct table current;     /* (process and descriptor, 0): row */
+	struct table streams;     /* (object, process): descriptor */
 };
 
 /* Starts with the descriptors open before the recording.  0 or -ENOMEM. */
 int descriptors_init(struct descriptors *ret, const struct model *model) MUST_CHECK;
-int descriptors_take(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
+int descriptors_add(struct descriptors *descriptors, const struct call *call) MUST_CHECK;
 /* How many bytes a call moved; false when it is none that moves any. */
 bool descriptors_bytes(const struct call *call, uint64_t *ret);
 /* True when it writes to the descriptor, not reads. */

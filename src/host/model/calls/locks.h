@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -15,15 +15,15 @@ struct lock_row {
 	struct statistics statistics;
 };
 
+/* Zero is empty. */
 struct locks {
 	struct lock_row *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_lock; /* (object, process and owner): row */
+	struct row_index by_lock; /* (object, process and owner) */
 };
 
-/* Starts as zeros.  0 or -ENOMEM. */
-int locks_take(struct locks *locks, const struct call *call) MUST_CHECK;
+/* Ignores calls other than of locks.  0 or -ENOMEM. */
+int locks_add(struct locks *locks, const struct call *call) MUST_CHECK;
 /* By time. */
 void locks_sort(struct locks *locks);
 void locks_done(struct locks *locks);

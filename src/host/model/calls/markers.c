@@ -2,28 +2,12 @@
  * Adds ranges and marks up by name.
  */
 #include "host/model/calls/markers.h"
-#include "shared/base/hash.h"
 
-#include "host/core/room.h"
+#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-static int add_row(struct markers *self, const struct call *call)
-{
-	char *name = strdup(call_name(call));
-
-	if (!name || make_room(&self->rows, self->count, &self->room, sizeof(*self->rows))) {
-		free(name);
-		return -ENOMEM;
-	}
-	self->rows[self->count++] = (struct marker_row){ .kind = call->kind,
-							 .is_process_wide = call->is_process_wide,
-							 .name = name,
-							 .library = call->function->library };
-	return 0;
-}
 
 static bool is_of(const struct marker_row *row, const struct call *call)
 {
@@ -32,42 +16,44 @@ static bool is_of(const struct marker_row *row, const struct call *call)
 	       strcmp(row->library, call->function->library) == 0;
 }
 
-/* Rows with equal hashes are distinguished by a second number. */
-static int find_row(struct markers *self, const struct call *call, uint64_t *ret)
+/* Rows with equal hashes are distinguished by a second number.  NULL: no memory. */
+static struct marker_row *find_row(struct markers *self, const struct call *call)
 {
 	const char *name = call_name(call);
 	uint64_t hash = hash_bytes(name, strlen(name));
 
 	for (uint64_t turn = 0;; turn++) {
-		bool is_new;
-		struct table_entry *entry = table_make(&self->by_name, hash, turn, &is_new);
+		struct marker_row *row = row_find(&self->by_name, (struct row_key){ hash, turn },
+						  &self->rows, &self->count, sizeof(*row));
 
-		if (!entry)
-			return -ENOMEM;
-		if (is_new)
-			entry->value = self->count;
-		*ret = entry->value;
-		if (is_new)
-			return add_row(self, call);
-		if (is_of(&self->rows[*ret], call))
-			return 0;
+		if (!row || (row->name && is_of(row, call)))
+			return row;
+		if (row->name)
+			continue;
+		*row = (struct marker_row){ .kind = call->kind,
+					    .is_process_wide = call->is_process_wide,
+					    .name = strdup(name),
+					    .library = call->function->library };
+		return row->name ? row : NULL;
 	}
 }
 
-int markers_take(struct markers *self, const struct call *call)
+int markers_add(struct markers *self, const struct call *call)
 {
-	uint64_t number;
+	uint64_t duration_ns = call->end_ns - call->begin_ns;
+	struct marker_row *row;
 
 	if (call->kind == CALL_PLAIN)
 		return 0;
-	if (find_row(self, call, &number))
+	row = find_row(self, call);
+	if (!row)
 		return -ENOMEM;
-	statistics_add(&self->rows[number].statistics, call->end_ns - call->begin_ns);
-	self->rows[number].unfinished += call->cut != RANGE_WHOLE;
+	statistics_add(&row->statistics, duration_ns);
+	row->unfinished += call->cut != RANGE_WHOLE;
 	self->unfinished += call->cut != RANGE_WHOLE;
 	self->ranges += call->kind == CALL_RANGE;
 	self->marks += call->kind == CALL_MARK;
-	self->total_ns += call->end_ns - call->begin_ns;
+	self->total_ns += duration_ns;
 	return 0;
 }
 
@@ -86,8 +72,7 @@ static int by_time(const void *left, const void *right)
 
 void markers_sort(struct markers *self)
 {
-	if (self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_time);
+	rows_sort(self->rows, self->count, sizeof(*self->rows), by_time);
 }
 
 void markers_done(struct markers *self)
@@ -95,5 +80,5 @@ void markers_done(struct markers *self)
 	for (uint32_t i = 0; i < self->count; i++)
 		free(self->rows[i].name);
 	free(self->rows);
-	table_done(&self->by_name);
+	table_done(&self->by_name.numbers);
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -16,17 +16,17 @@ struct marker_row {
 	uint64_t unfinished;          /* those of them that were cut */
 };
 
+/* Zero is empty. */
 struct markers {
 	struct marker_row *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_name;
+	struct row_index by_name; /* (hash of the name, a number that distinguishes equal hashes) */
 	uint64_t ranges, marks, unfinished; /* all */
 	uint64_t total_ns;                  /* of ranges */
 };
 
-/* Other calls are passed over.  0 or -ENOMEM. */
-int markers_take(struct markers *markers, const struct call *call) MUST_CHECK;
+/* Ignores other calls.  0 or -ENOMEM. */
+int markers_add(struct markers *markers, const struct call *call) MUST_CHECK;
 /* Ranges before marks, by time, then by number. */
 void markers_sort(struct markers *markers);
 void markers_done(struct markers *markers);

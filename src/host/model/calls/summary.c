@@ -72,7 +72,7 @@ int summary_init(struct summary *ret, const struct model *model)
 /* Bytes allocated, read or written. */
 static bool find_bytes(const struct call *call, uint64_t *ret)
 {
-	uint64_t address = 0;
+	uint64_t address;
 
 	if (call->function->domain == DOMAIN_IO)
 		return descriptors_bytes(call, ret);
@@ -84,21 +84,18 @@ static bool find_bytes(const struct call *call, uint64_t *ret)
 	return true;
 }
 
-void summary_take(struct summary *summary, const struct call *call)
+void summary_add(struct summary *summary, const struct call *call)
 {
 	struct function_row *row = &summary->functions[summary->row_of[call->function_number]];
-	uint64_t bytes;
-	uint64_t duration_ns = call->end_ns - call->begin_ns;
+	uint64_t duration_ns = call->end_ns - call->begin_ns, bytes = 0;
 
 	summary->first_ns = MIN(summary->first_ns, call->begin_ns);
 	summary->last_ns = MAX(summary->last_ns, call->end_ns);
 	if (call->kind != CALL_PLAIN || call_is_work(call))
 		return;
 	statistics_add(&row->statistics, duration_ns);
-	if (find_bytes(call, &bytes)) {
-		row->has_bytes = true;
-		row->bytes += bytes;
-	}
+	row->has_bytes |= find_bytes(call, &bytes);
+	row->bytes += bytes;
 	statistics_add(&summary->threads[call->thread->number].statistics, duration_ns);
 	statistics_add(&summary->domains[call->function->domain], duration_ns);
 }

@@ -30,7 +30,7 @@ struct summary {
 };
 
 int summary_init(struct summary *ret, const struct model *model) MUST_CHECK;
-void summary_take(struct summary *summary, const struct call *call);
+void summary_add(struct summary *summary, const struct call *call);
 /* By domain, then by total time; drops rows of functions without calls, and of threads with samples
  * only. */
 void summary_sort(struct summary *summary);

@@ -3,7 +3,6 @@
  */
 #include "host/model/calls/syscalls.h"
 
-#include "host/core/room.h"
 #include "host/model/calls/descriptors.h"
 #include "shared/base/hash.h"
 
@@ -39,17 +38,6 @@ const char *syscall_error_name(int error, char buffer[32])
 	return buffer;
 }
 
-int syscall_error(const struct call *call)
-{
-	uint64_t result = 0;
-	int64_t value;
-
-	if (call->function->domain != DOMAIN_SYSCALL || !call_value(call, VALUE_RESULT, &result))
-		return 0;
-	value = (int64_t)result;
-	return value < 0 && value >= -ERROR_MAX ? (int)-value : 0;
-}
-
 int syscalls_init(struct syscalls *ret, const struct model *model)
 {
 	*ret = (struct syscalls){ 0 };
@@ -64,77 +52,60 @@ static uint64_t name_hash(const char *name)
 
 static int count_error(struct syscalls *self, const struct call *call, int error)
 {
+	uint64_t hash = name_hash(call->function->name);
+	struct syscall_error_row *row =
+		row_find(&self->by_error, (struct row_key){ hash, (uint64_t)error }, &self->errors,
+			 &self->error_count, sizeof(*row));
 	bool is_new;
-	struct table_entry *entry = table_make(&self->by_error, name_hash(call->function->name),
-					       (uint64_t)error, &is_new);
+	struct table_entry *all = row ? table_make(&self->by_name, hash, 0, &is_new) : NULL;
 
-	struct table_entry *all;
-
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->error_count;
-		if (make_room(&self->errors, self->error_count, &self->error_room,
-			      sizeof(*self->errors)))
-			return -ENOMEM;
-		self->errors[self->error_count++] =
-			(struct syscall_error_row){ call->function, error, 0 };
-	}
-	self->errors[entry->value].calls++;
-	self->thread_errors[call->thread->number]++;
-	all = table_make(&self->by_name, name_hash(call->function->name), 0, &is_new);
 	if (!all)
 		return -ENOMEM;
+	if (!row->function)
+		row->function = call->function;
+	row->error = error;
+	row->calls++;
+	self->thread_errors[call->thread->number]++;
 	all->value++;
 	return 0;
 }
 
-/* Some return a number of messages instead. */
-static uint64_t bytes_moved(const struct call *call)
-{
-	uint64_t bytes = 0;
-
-	return !strstr(call->function->name, "mmsg") && descriptors_bytes(call, &bytes) ? bytes : 0;
-}
-
-static int count_file(struct syscalls *self, const struct call *call, uint64_t file, int error)
+static int count_file(struct syscalls *self, const struct call *call, uint64_t file, bool is_error)
 {
 	const char *name = names_find(&call->process->names, NAME_FILE, file);
-	uint64_t duration_ns = call->end_ns - call->begin_ns;
-	struct syscall_file_row *row;
-	struct table_entry *entry;
-	bool is_new;
+	uint64_t duration_ns = call->end_ns - call->begin_ns, bytes = 0;
+	struct syscall_file_row *row =
+		row_find(&self->by_file, (struct row_key){ name_hash(name), 0 }, &self->files,
+			 &self->file_count, sizeof(*row));
 
-	entry = table_make(&self->by_file, name_hash(name), 0, &is_new);
-	if (!entry)
+	if (!row)
 		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->file_count;
-		if (make_room(&self->files, self->file_count, &self->file_room,
-			      sizeof(*self->files)))
-			return -ENOMEM;
-		self->files[self->file_count++] = (struct syscall_file_row){ .name = name };
-	}
-	row = &self->files[entry->value];
+	if (!row->name)
+		row->name = name;
 	statistics_add(&row->statistics, duration_ns);
 	self->files_ns += duration_ns;
-	row->errors += error != 0;
-	*(descriptors_is_writing(call->function) ? &row->written_bytes : &row->read_bytes) +=
-		bytes_moved(call);
+	row->errors += is_error;
+	/* Calls of several messages return their number instead. */
+	if (!strstr(call->function->name, "mmsg"))
+		(void)!descriptors_bytes(call, &bytes);
+	*(descriptors_is_writing(call->function) ? &row->written_bytes : &row->read_bytes) += bytes;
 	return 0;
 }
 
 int syscalls_add(struct syscalls *self, const struct call *call)
 {
-	int error = syscall_error(call);
+	int64_t result;
 	uint64_t file;
+	bool is_error;
 
 	if (call->function->domain != DOMAIN_SYSCALL)
 		return 0;
 	self->has_calls = true;
-	if (error && count_error(self, call, error))
+	result = (int64_t)call_number(call, VALUE_RESULT);
+	is_error = result < 0 && result >= -ERROR_MAX;
+	if (is_error && count_error(self, call, (int)-result))
 		return -ENOMEM;
-	return call_value(call, VALUE_FILE, &file) ? count_file(self, call, file, error) : 0;
+	return call_value(call, VALUE_FILE, &file) ? count_file(self, call, file, is_error) : 0;
 }
 
 static int errors_by_calls(const void *left, const void *right)
@@ -150,18 +121,15 @@ static int errors_by_calls(const void *left, const void *right)
 static int files_by_time(const void *left, const void *right)
 {
 	const struct syscall_file_row *a = left, *b = right;
+	int order = statistics_by_time(&a->statistics, &b->statistics);
 
-	if (a->statistics.total_ns != b->statistics.total_ns)
-		return a->statistics.total_ns > b->statistics.total_ns ? -1 : 1;
-	return strcmp(a->name, b->name);
+	return order ? order : strcmp(a->name, b->name);
 }
 
 void syscalls_sort(struct syscalls *self)
 {
-	if (self->error_count)
-		qsort(self->errors, self->error_count, sizeof(*self->errors), errors_by_calls);
-	if (self->file_count)
-		qsort(self->files, self->file_count, sizeof(*self->files), files_by_time);
+	rows_sort(self->errors, self->error_count, sizeof(*self->errors), errors_by_calls);
+	rows_sort(self->files, self->file_count, sizeof(*self->files), files_by_time);
 }
 
 uint64_t syscalls_errors_of(const struct syscalls *self, const char *name)
@@ -176,7 +144,7 @@ void syscalls_done(struct syscalls *self)
 	free(self->errors);
 	free(self->files);
 	free(self->thread_errors);
-	table_done(&self->by_error);
+	table_done(&self->by_error.numbers);
 	table_done(&self->by_name);
-	table_done(&self->by_file);
+	table_done(&self->by_file.numbers);
 }

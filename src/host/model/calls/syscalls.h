@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -23,16 +23,14 @@ struct syscall_file_row {
 struct syscalls {
 	struct syscall_error_row *errors;
 	uint32_t error_count;
-	size_t error_room;
 	struct syscall_file_row *files;
 	uint32_t file_count;
-	size_t file_room;
 	uint64_t *thread_errors; /* by number */
 	uint64_t files_ns;       /* of all files */
 	bool has_calls;
-	struct table by_error; /* (hash of the function's name, error): row */
-	struct table by_name;  /* (hash of the function's name, 0): errors of all kinds */
-	struct table by_file;  /* (hash of the name, 0): row */
+	struct row_index by_error; /* (hash of the function's name, error) */
+	struct row_index by_file;  /* (hash of the name, 0) */
+	struct table by_name;      /* (hash of the function's name, 0): errors of all kinds */
 };
 
 int syscalls_init(struct syscalls *ret, const struct model *model) MUST_CHECK;
@@ -43,7 +41,5 @@ void syscalls_sort(struct syscalls *syscalls);
 uint64_t syscalls_errors_of(const struct syscalls *syscalls, const char *name);
 void syscalls_done(struct syscalls *syscalls);
 
-/* The error that a system call ended with; 0: none. */
-int syscall_error(const struct call *call);
 /* "ENOENT", or "error 999" in the buffer. */
 const char *syscall_error_name(int error, char buffer[32]);

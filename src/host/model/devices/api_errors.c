@@ -3,7 +3,6 @@
  */
 #include "host/model/devices/api_errors.h"
 
-#include "host/core/room.h"
 #include "host/runtimes/runtimes.h"
 
 #include <errno.h>
@@ -20,27 +19,21 @@ const char *api_error_name(const struct api_error_row *row, char buffer[32])
 	return buffer;
 }
 
-int api_errors_take(struct api_errors *self, const struct call *call)
+int api_errors_add(struct api_errors *self, const struct call *call)
 {
-	uint64_t result = 0;
-	struct table_entry *entry;
-	bool is_new;
+	int32_t result = (int32_t)call_number(call, VALUE_RESULT);
+	struct api_error_row *row;
 
-	if (!domain_is_in(DOMAINS_RESULTS, call->function->domain) ||
-	    !call_value(call, VALUE_RESULT, &result) || !(int32_t)result)
+	if (!domain_is_in(DOMAINS_RESULTS, call->function->domain) || !result)
 		return 0;
-	entry = table_make(&self->by_result, call->function_number, (uint32_t)result, &is_new);
-	if (!entry)
+	row = row_find(&self->by_result,
+		       (struct row_key){ call->function_number, (uint32_t)result }, &self->rows,
+		       &self->count, sizeof(*row));
+	if (!row)
 		return -ENOMEM;
-	if (is_new) {
-		if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
-			return -ENOMEM;
-		self->rows[self->count++] = (struct api_error_row){ .function = call->function,
-								    .result = (int32_t)result };
-		entry->value = self->count;
-	}
-	if (entry->value)
-		self->rows[entry->value - 1].calls++;
+	row->function = call->function;
+	row->result = result;
+	row->calls++;
 	return 0;
 }
 
@@ -55,13 +48,12 @@ static int by_calls(const void *left, const void *right)
 
 void api_errors_sort(struct api_errors *self)
 {
-	if (self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_calls);
+	rows_sort(self->rows, self->count, sizeof(*self->rows), by_calls);
 }
 
 void api_errors_done(struct api_errors *self)
 {
 	free(self->rows);
-	table_done(&self->by_result);
+	table_done(&self->by_result.numbers);
 	*self = (struct api_errors){ 0 };
 }

@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 
 struct api_error_row {
@@ -16,12 +16,11 @@ struct api_error_row {
 struct api_errors {
 	struct api_error_row *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_result; /* (number of the function, result): row and one */
+	struct row_index by_result; /* (number of the function, result) */
 };
 
 /* 0 or -ENOMEM. */
-int api_errors_take(struct api_errors *self, const struct call *call) MUST_CHECK;
+int api_errors_add(struct api_errors *self, const struct call *call) MUST_CHECK;
 /* Most calls first. */
 void api_errors_sort(struct api_errors *self);
 void api_errors_done(struct api_errors *self);

@@ -4,10 +4,13 @@
 #include "host/model/devices/device_samples.h"
 
 #include "host/core/room.h"
+#include "host/core/sorted.h"
+#include "host/core/text/path.h"
 #include "host/core/text/print.h"
 #include "host/model/samples/languages.h"
 #include "host/model/samples/samples.h"
 #include "host/runtimes/runtimes.h"
+#include "shared/base/hash.h"
 
 #include <errno.h>
 #include <fnmatch.h>
@@ -23,8 +26,8 @@ struct moment {
 static const char *const others[] = { "[[]limpet]", "libc.so*", "ld-linux*", "[[]kernel]",
 				      "[[]vdso]" };
 
-/* The agent's threads do not work for the program. */
-static bool is_ours(const struct model_thread *thread)
+/* The agent's threads do not work for the application. */
+static bool is_agent(const struct model_thread *thread)
 {
 	return strncmp(thread->name, "limpet", strlen("limpet")) == 0 &&
 	       strcmp(thread->process->name, thread->name) != 0;
@@ -34,7 +37,7 @@ static int moment_add(const struct sample_event *event, void *context)
 {
 	struct device_samples *self = context;
 
-	if (event->kind != SAMPLE_RUNNING || event->stack == STACK_NONE || is_ours(event->thread))
+	if (event->kind != SAMPLE_RUNNING || event->stack == STACK_NONE || is_agent(event->thread))
 		return 0;
 	if (make_room(&self->moments, self->moment_count, &self->moment_room,
 		      sizeof(*self->moments)))
@@ -60,25 +63,19 @@ int device_samples_init(struct device_samples *self, struct model *model)
 	self->model = model;
 	if (has_work && model->samples->count)
 		r = model_each_sample(model, moment_add, self);
-	if (self->moment_count)
-		qsort(self->moments, self->moment_count, sizeof(*self->moments), by_time);
+	rows_sort(self->moments, self->moment_count, sizeof(*self->moments), by_time);
 	return r;
+}
+
+static uint64_t moment_time(const void *moments, size_t index)
+{
+	return ((const struct moment *)moments)[index].time_ns;
 }
 
 /* The first moment that is not before. */
 static size_t moment_at(const struct device_samples *self, uint64_t time_ns)
 {
-	size_t low = 0, high = self->moment_count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (self->moments[middle].time_ns < time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return count_below(self->moments, self->moment_count, time_ns, moment_time);
 }
 
 static bool is_runtime(const char *name)
@@ -118,23 +115,6 @@ static uint32_t stack_location(const struct samples *samples, uint32_t stack)
 	return native;
 }
 
-/* A row of the table, made where there is none. */
-static struct sampled_row *row_find(struct device_samples *self, struct table *table, uint64_t a,
-				    uint64_t b, bool *ret_is_new)
-{
-	struct table_entry *entry = table_make(table, a, b, ret_is_new);
-
-	if (!entry)
-		return NULL;
-	if (*ret_is_new) {
-		if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
-			return NULL;
-		self->rows[self->count++] = (struct sampled_row){ 0 };
-		entry->value = self->count;
-	}
-	return entry->value ? &self->rows[entry->value - 1] : NULL;
-}
-
 /* The sampler and the tracer add a thread of the model each. */
 static bool is_same(const struct model_thread *a, const struct model_thread *b)
 {
@@ -154,7 +134,7 @@ static bool moment_in(const struct device_samples *self, const struct call *call
 
 static int call_add(struct device_samples *self, const struct call *call)
 {
-	uint64_t correlation = call_correlation(self->model, call);
+	uint64_t correlation = call_correlation(call);
 	struct table_entry *entry;
 	uint32_t stack;
 	bool is_new;
@@ -168,37 +148,29 @@ static int call_add(struct device_samples *self, const struct call *call)
 	return 0;
 }
 
-static uint64_t hash_of(const char *name)
-{
-	uint64_t hash = 14695981039346656037u;
-
-	for (; *name; name++)
-		hash = (hash ^ (unsigned char)*name) * 1099511628211u;
-	return hash;
-}
-
 static int launch_add(struct device_samples *self, const struct call *call)
 {
-	struct table_entry *entry = table_find(&self->launches, call->process->number,
-					       call_correlation(self->model, call));
+	const char *name = call_name(call);
+	struct table_entry *entry =
+		table_find(&self->launches, call->process->number, call_correlation(call));
 	struct sampled_row *row;
 	uint32_t location;
-	bool is_new;
 
 	if (!entry)
 		return 0;
 	location = stack_location(self->model->samples, (uint32_t)entry->value - 1);
-	row = row_find(self, &self->kernels, hash_of(call_name(call)),
-		       (uint64_t)call->process->number << 32 | location, &is_new);
-	if (!row)
+	row = row_find(&self->by_key,
+		       (struct row_key){ hash_bytes(name, strlen(name)),
+					 (uint64_t)call->process->number << 32 | location },
+		       &self->rows, &self->count, sizeof(*row));
+	if (row && !row->kernel)
+		*row = (struct sampled_row){ .process = call->process,
+					     .kernel = strdup(name),
+					     .location = location };
+	if (!row || !row->kernel)
 		return -ENOMEM;
-	if (is_new) {
-		row->process = call->process;
-		row->location = location;
-		row->kernel = strdup(call_name(call));
-	}
 	row->count++;
-	return row->kernel ? 0 : -ENOMEM;
+	return 0;
 }
 
 static int idle_add(struct device_samples *self, const struct call *call, uint64_t device,
@@ -207,12 +179,13 @@ static int idle_add(struct device_samples *self, const struct call *call, uint64
 	uint32_t location = stack_location(self->model->samples, moment->stack);
 	const struct model_thread *thread = self->model->threads[moment->thread];
 	struct sampled_row *row;
-	bool is_new;
 
 	if (thread->process != call->process)
 		return 0;
-	row = row_find(self, &self->idles, (uint64_t)call->process->number << 32 ^ device,
-		       (uint64_t)moment->thread << 32 | location, &is_new);
+	row = row_find(&self->by_key,
+		       (struct row_key){ (uint64_t)call->process->number << 32 ^ device,
+					 (uint64_t)moment->thread << 32 | location },
+		       &self->rows, &self->count, sizeof(*row));
 	if (!row)
 		return -ENOMEM;
 	row->process = call->process;
@@ -241,7 +214,7 @@ static int gap_add(struct device_samples *self, const struct call *call)
 	return r;
 }
 
-int device_samples_take(struct device_samples *self, const struct call *call)
+int device_samples_add(struct device_samples *self, const struct call *call)
 {
 	unsigned domain = call->function->domain;
 	int r;
@@ -269,8 +242,7 @@ static int by_kind(const void *left, const void *right)
 
 void device_samples_sort(struct device_samples *self)
 {
-	if (self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_kind);
+	rows_sort(self->rows, self->count, sizeof(*self->rows), by_kind);
 }
 
 void device_samples_done(struct device_samples *self)
@@ -281,8 +253,7 @@ void device_samples_done(struct device_samples *self)
 	free(self->moments);
 	table_done(&self->launches);
 	table_done(&self->devices);
-	table_done(&self->kernels);
-	table_done(&self->idles);
+	table_done(&self->by_key.numbers);
 	*self = (struct device_samples){ 0 };
 }
 
@@ -297,8 +268,8 @@ const char *sampled_row_place(const struct device_samples *self, const struct sa
 	if (row->location == LOCATION_NONE)
 		return ret;
 	location = &samples->locations[row->location];
-	file = location->file[0] ? location->file : location_code(samples, row->location)->name;
-	file = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
+	file = path_base_name(location->file[0] ? location->file
+						: location_code(samples, row->location)->name);
 	if (location->line)
 		print_into(ret, room, "%s (%s:%u)", samples->functions[location->function].name,
 			   file, location->line);

@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 
 /* So many moments of threads that ran had one thing in common. */
@@ -28,17 +28,17 @@ struct device_samples {
 	struct table
 		launches;     /* (process, correlation): stack and one, of launches with a sample */
 	struct table devices; /* (process, device): end of its last work */
-	struct table kernels; /* (hash of the name, location and process): row and one */
-	struct table idles;   /* (process and device, thread and location): row and one */
 	struct sampled_row *rows;
 	uint32_t count;
-	size_t room;
+	/* Of launches (hash of the kernel's name, process and location), of idle devices (process
+	 * and device, thread and location). */
+	struct row_index by_key;
 };
 
 /* 0 or -ENOMEM, all three. */
 int device_samples_init(struct device_samples *self, struct model *model) MUST_CHECK;
 /* In the order of their beginnings. */
-int device_samples_take(struct device_samples *self, const struct call *call) MUST_CHECK;
+int device_samples_add(struct device_samples *self, const struct call *call) MUST_CHECK;
 /* Launches by kernel, idle times by device, each with the most first. */
 void device_samples_sort(struct device_samples *self);
 void device_samples_done(struct device_samples *self);

@@ -3,31 +3,25 @@
  */
 #include "host/model/devices/device_time.h"
 
-#include "host/core/room.h"
-
 #include <errno.h>
 #include <stdlib.h>
 
-static struct device_row *row_find(struct device_time *self, const struct call *call,
-				   uint64_t device, bool is_queue, uint64_t queue)
+static struct device_row *device_row(struct device_time *self, const struct call *call,
+				     uint64_t device, const uint64_t *queue)
 {
-	bool is_new;
-	struct table_entry *entry =
-		table_make(&self->by_queue, (uint64_t)call->process->number << 32 ^ device,
-			   is_queue ? queue + 1 : 0, &is_new);
+	struct device_row *row =
+		row_find(&self->by_queue,
+			 (struct row_key){ (uint64_t)call->process->number << 32 ^ device,
+					   queue ? *queue + 1 : 0 },
+			 &self->rows, &self->count, sizeof(*row));
 
-	if (!entry)
-		return NULL;
-	if (is_new) {
-		if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
-			return NULL;
-		self->rows[self->count++] = (struct device_row){ .process = call->process,
-								 .device = device,
-								 .queue = queue,
-								 .is_queue = is_queue };
-		entry->value = self->count;
+	if (row && !row->process) {
+		row->process = call->process;
+		row->device = device;
+		row->queue = queue ? *queue : 0;
+		row->is_queue = queue != NULL;
 	}
-	return entry->value ? &self->rows[entry->value - 1] : NULL;
+	return row;
 }
 
 /* Splits a gap: the time until the launch, and after it. */
@@ -57,36 +51,35 @@ static void row_add(struct device_row *row, const struct call *call, uint64_t ca
 		statistics_add(&row->delay, call->begin_ns - cause_ns);
 }
 
-static int work_add(struct device_time *self, const struct model *model, const struct call *call)
+static int work_add(struct device_time *self, const struct call *call)
 {
-	uint64_t device = call_device(call), queue = 0, cause = 0;
-	bool has_queue = call_value(call, VALUE_QUEUE, &queue);
-	struct device_row *row;
+	uint64_t device = call_device(call), cause = call_number(call, VALUE_CAUSE), queue;
+	struct device_row *row = device_row(self, call, device, NULL);
 
-	call_value(call, VALUE_CAUSE, &cause);
 	if (cause)
-		cause = model_time_ns(model, cause);
-	row = row_find(self, call, device, false, 0);
+		cause = model_time_ns(call->model, cause);
 	if (!row)
 		return -ENOMEM;
 	row_add(row, call, cause);
-	row = has_queue ? row_find(self, call, device, true, queue) : NULL;
-	if (row)
-		row_add(row, call, cause);
-	return has_queue && !row ? -ENOMEM : 0;
+	if (!call_value(call, VALUE_QUEUE, &queue))
+		return 0;
+	row = device_row(self, call, device, &queue);
+	if (!row)
+		return -ENOMEM;
+	row_add(row, call, cause);
+	return 0;
 }
 
 static int block_add(struct device_time *self, const struct call *call, uint64_t address)
 {
-	uint64_t device = call_device(call), bytes = 0;
-	struct device_row *row = row_find(self, call, device, false, 0);
+	uint64_t device = call_device(call), bytes = call_number(call, VALUE_SIZE);
+	struct device_row *row = device_row(self, call, device, NULL);
 	bool is_new;
 	struct table_entry *entry =
 		table_make(&self->blocks, call->process->number, address, &is_new);
 
 	if (!row || !entry)
 		return -ENOMEM;
-	call_value(call, VALUE_SIZE, &bytes);
 	if (!is_new)
 		row->bytes -= MIN(row->bytes, entry->value);
 	entry->value = bytes;
@@ -96,11 +89,11 @@ static int block_add(struct device_time *self, const struct call *call, uint64_t
 	return 0;
 }
 
-/* One that was there before the recording is not known. */
+/* Blocks from before the recording are not known. */
 static int block_remove(struct device_time *self, const struct call *call, uint64_t address)
 {
 	struct table_entry *entry = table_find(&self->blocks, call->process->number, address);
-	struct device_row *row = entry ? row_find(self, call, entry->more, false, 0) : NULL;
+	struct device_row *row = entry ? device_row(self, call, entry->more, NULL) : NULL;
 
 	if (!entry)
 		return 0;
@@ -112,22 +105,21 @@ static int block_remove(struct device_time *self, const struct call *call, uint6
 
 static int memory_add(struct device_time *self, const struct call *call)
 {
-	uint64_t operation = 0, address = 0;
+	uint64_t operation, address = call_number(call, VALUE_ADDRESS);
 
-	if (!call_value(call, VALUE_OPERATION, &operation) ||
-	    !call_value(call, VALUE_ADDRESS, &address) || !address)
+	if (!address || !call_value(call, VALUE_OPERATION, &operation))
 		return 0;
 	if (operation == MEMORY_ALLOCATE)
 		return block_add(self, call, address);
 	return operation == MEMORY_FREE ? block_remove(self, call, address) : 0;
 }
 
-int device_time_take(struct device_time *self, const struct model *model, const struct call *call)
+int device_time_add(struct device_time *self, const struct call *call)
 {
 	unsigned domain = call->function->domain;
 
 	if (domain == DOMAIN_KERNEL || domain == DOMAIN_COPY)
-		return work_add(self, model, call);
+		return work_add(self, call);
 	return domain == DOMAIN_MEMORY ? memory_add(self, call) : 0;
 }
 
@@ -146,14 +138,13 @@ static int by_device(const void *left, const void *right)
 
 void device_time_sort(struct device_time *self)
 {
-	if (self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_device);
+	rows_sort(self->rows, self->count, sizeof(*self->rows), by_device);
 }
 
 void device_time_done(struct device_time *self)
 {
 	free(self->rows);
-	table_done(&self->by_queue);
+	table_done(&self->by_queue.numbers);
 	table_done(&self->blocks);
 	*self = (struct device_time){ 0 };
 }

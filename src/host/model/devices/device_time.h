@@ -5,7 +5,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -27,14 +27,12 @@ struct device_row {
 struct device_time {
 	struct device_row *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_queue; /* (process and device, queue and one; 0: all): row and one */
-	struct table blocks;   /* (process, address): bytes, device */
+	struct row_index by_queue; /* (process and device, queue and one; 0: all) */
+	struct table blocks;       /* (process, address): bytes, device */
 };
 
 /* In the order of their beginnings.  0 or -ENOMEM. */
-int device_time_take(struct device_time *self, const struct model *model,
-		     const struct call *call) MUST_CHECK;
+int device_time_add(struct device_time *self, const struct call *call) MUST_CHECK;
 /* By process and device, queues behind their device. */
 void device_time_sort(struct device_time *self);
 void device_time_done(struct device_time *self);

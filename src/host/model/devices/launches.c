@@ -4,7 +4,6 @@
 #include "host/model/devices/launches.h"
 
 #include "host/core/cleanup.h"
-#include "host/core/room.h"
 #include "host/core/text/path.h"
 #include "host/core/text/print.h"
 #include "host/model/samples/stack_text.h"
@@ -15,16 +14,13 @@
 #include <string.h>
 
 #define LAUNCHES_KEPT (1u << 20)
-#define PLACE_ROOM    600u
 #define LINE_ROOM     600u
 
 const char *call_stack_lines(const struct call *call)
 {
-	uint64_t number = 0;
+	uint64_t number = call_number(call, VALUE_CALL_STACK);
 
-	return call_value(call, VALUE_CALL_STACK, &number) && number
-		       ? names_find(&call->process->names, NAME_CALL_STACK, number)
-		       : "";
+	return number ? names_find(&call->process->names, NAME_CALL_STACK, number) : "";
 }
 
 /* Up to one of these letters, cut to the room. */
@@ -98,8 +94,8 @@ static const char *native_text(struct launches *self, const struct call *call)
 	const struct sample_location *location;
 	char mark[STACK_MARK_MAX];
 
-	while ((location = stack_next(call->samples, &cursor)))
-		line_write(&text, call->samples, location);
+	while ((location = stack_next(call->model->samples, &cursor)))
+		line_write(&text, call->model->samples, location);
 	if (stack_mark(call->stack_end, mark)[0]) {
 		bytes_put(&text, mark, strlen(mark));
 		bytes_put(&text, "\t\t0\n", 4);
@@ -121,7 +117,7 @@ static const char *native_lines(struct launches *self, const struct call *call)
 	return (const char *)(uintptr_t)entry->value;
 }
 
-static int runtime_take(struct launches *self, const struct call *call)
+static int runtime_add(struct launches *self, const struct call *call)
 {
 	bool is_new;
 	struct table_entry *entry = table_make(&self->runtimes, call->thread->number, 0, &is_new);
@@ -146,7 +142,7 @@ static const char *lines_find(const struct launches *self, const struct call *ca
 	return (const char *)(uintptr_t)entry->more;
 }
 
-int launches_take(struct launches *self, const struct model *model, const struct call *call)
+int launches_add(struct launches *self, const struct call *call)
 {
 	bool is_runtime = call->function->domain == DOMAIN_CUDA_RUNTIME;
 	const char *lines = is_runtime ? "" : lines_find(self, call);
@@ -154,7 +150,7 @@ int launches_take(struct launches *self, const struct model *model, const struct
 	bool is_new;
 
 	if (is_runtime && call->has_stack)
-		return runtime_take(self, call);
+		return runtime_add(self, call);
 	if (!lines[0])
 		return 0;
 	self->has_stacks = true;
@@ -163,18 +159,16 @@ int launches_take(struct launches *self, const struct model *model, const struct
 		self->before = self->recent;
 		self->recent = (struct table){ 0 };
 	}
-	entry = table_make(&self->recent, call->process->number, call_correlation(model, call),
-			   &is_new);
+	entry = table_make(&self->recent, call->process->number, call_correlation(call), &is_new);
 	if (!entry)
 		return -ENOMEM;
 	entry->value = (uintptr_t)lines;
 	return 0;
 }
 
-const char *launches_find(const struct launches *self, const struct model *model,
-			  const struct call *work)
+const char *launches_find(const struct launches *self, const struct call *work)
 {
-	uint64_t correlation = call_correlation(model, work);
+	uint64_t correlation = call_correlation(work);
 	const struct table_entry *entry =
 		table_find(&self->recent, work->process->number, correlation);
 
@@ -193,8 +187,8 @@ void launches_done(struct launches *launches)
 	*launches = (struct launches){ 0 };
 }
 
-/* Of its innermost line, without the folders. */
-static void place_print(const char *lines, char *ret, size_t room)
+/* The innermost line, without the folders. */
+static void innermost_print(const char *lines, char *ret, size_t room)
 {
 	struct stack_line line;
 
@@ -205,37 +199,21 @@ static void place_print(const char *lines, char *ret, size_t room)
 	stack_line_print(&line, ret, room);
 }
 
-static struct launch_row *row_find(struct launch_summary *self, const struct call *call,
-				   const char *place)
+int launch_summary_add(struct launch_summary *self, const struct call *call)
 {
-	uint64_t hash =
-		hash_add_text(hash_add_byte(hash_add_text(HASH_SEED, call_name(call)), 0), place);
-	bool is_new;
-	struct table_entry *entry =
-		table_make(&self->numbers, call->process->number, hash, &is_new);
-
-	if (!entry ||
-	    (is_new && make_room(&self->rows, self->count, &self->room, sizeof(*self->rows))))
-		return NULL;
-	if (is_new) {
-		entry->value = self->count;
-		self->rows[self->count++] =
-			(struct launch_row){ call->process, strdup(call_name(call)), strdup(place),
-					     0, 0 };
-	}
-	return &self->rows[entry->value];
-}
-
-int launch_summary_take(struct launch_summary *self, const struct model *model,
-			const struct call *call)
-{
-	char place[PLACE_ROOM];
+	char place[LINE_ROOM];
 	struct launch_row *row;
+	uint64_t hash;
 
 	if (call->function->domain != DOMAIN_KERNEL)
-		return launches_take(&self->launches, model, call);
-	place_print(launches_find(&self->launches, model, call), place, sizeof(place));
-	row = row_find(self, call, place);
+		return launches_add(&self->launches, call);
+	innermost_print(launches_find(&self->launches, call), place, sizeof(place));
+	hash = hash_add_text(hash_add_byte(hash_add_text(HASH_SEED, call_name(call)), 0), place);
+	row = row_find(&self->by_names, (struct row_key){ call->process->number, hash },
+		       &self->rows, &self->count, sizeof(*row));
+	if (row && !row->process)
+		*row = (struct launch_row){ call->process, strdup(call_name(call)), strdup(place),
+					    0, 0 };
 	if (!row || !row->kernel || !row->place)
 		return -ENOMEM;
 	row->count++;
@@ -252,9 +230,8 @@ static int by_time(const void *left, const void *right)
 
 void launch_summary_sort(struct launch_summary *self)
 {
-	if (self->launches.has_stacks && self->count)
-		qsort(self->rows, self->count, sizeof(*self->rows), by_time);
-	else
+	rows_sort(self->rows, self->count, sizeof(*self->rows), by_time);
+	if (!self->launches.has_stacks || !self->count)
 		launch_summary_done(self);
 }
 
@@ -265,7 +242,7 @@ void launch_summary_done(struct launch_summary *self)
 		free(self->rows[i].place);
 	}
 	free(self->rows);
-	table_done(&self->numbers);
+	table_done(&self->by_names.numbers);
 	launches_done(&self->launches);
 	*self = (struct launch_summary){ 0 };
 }

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/core/pool.h"
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 
 /* A frame: a line of NAME_CALL_STACK. */
@@ -34,11 +34,9 @@ struct launches {
 	struct pool texts;
 };
 /* Any call, in the order of their beginnings.  -ENOMEM. */
-int launches_take(struct launches *launches, const struct model *model,
-		  const struct call *call) MUST_CHECK;
+int launches_add(struct launches *launches, const struct call *call) MUST_CHECK;
 /* Lines of the stack that some work was launched from; "": none is known. */
-const char *launches_find(const struct launches *launches, const struct model *model,
-			  const struct call *work);
+const char *launches_find(const struct launches *launches, const struct call *work);
 void launches_done(struct launches *launches);
 
 /* Kernels of one name from one line. */
@@ -51,13 +49,11 @@ struct launch_row {
 /* Starts as zeros. */
 struct launch_summary {
 	struct launches launches;
-	struct table numbers; /* (process, hash of both): row */
 	struct launch_row *rows;
 	uint32_t count;
-	size_t room;
+	struct row_index by_names; /* (process, hash of both) */
 };
-int launch_summary_take(struct launch_summary *summary, const struct model *model,
-			const struct call *call) MUST_CHECK;
+int launch_summary_add(struct launch_summary *summary, const struct call *call) MUST_CHECK;
 /* The longest first; where no call has a stack there are no rows. */
 void launch_summary_sort(struct launch_summary *summary);
 void launch_summary_done(struct launch_summary *summary);

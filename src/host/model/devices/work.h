@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "host/model/model.h"
 #include "host/model/statistics.h"
 
@@ -22,13 +22,12 @@ struct work_row {
 struct work {
 	struct work_row *rows;
 	uint32_t count;
-	size_t room;
-	struct table by_name; /* (process and device, domain and name): row and one */
+	struct row_index by_name;                  /* (process and device, domain and name) */
 	struct statistics domains[DOMAIN_NUMBERS]; /* only those of devices */
 };
 
-/* Calls of the program are passed over.  0 or -ENOMEM. */
-int work_take(struct work *work, const struct call *call) MUST_CHECK;
+/* Ignores calls of the application.  0 or -ENOMEM. */
+int work_add(struct work *work, const struct call *call) MUST_CHECK;
 /* By domain, then by time. */
 void work_sort(struct work *work);
 void work_done(struct work *work);

@@ -34,6 +34,7 @@ static int show_headless(struct events *self, const struct headless_range *range
 {
 	const struct model_thread *thread = self->model->threads[range->thread];
 	struct call call = {
+		.model = self->model,
 		.process = thread->process,
 		.thread = thread,
 		.function = &thread->process->functions[range->function],
@@ -43,7 +44,6 @@ static int show_headless(struct events *self, const struct headless_range *range
 		.value_count = range->has_value,
 		.values = &range->value,
 		.stack = STACK_NONE,
-		.samples = self->model->samples,
 		.text = "",
 		.kind = CALL_RANGE,
 		.cut = RANGE_HEADLESS,

@@ -66,22 +66,14 @@ static int merge_init(struct merge *merge, struct model *model)
 	return 0;
 }
 
-/* The text of a system call is its file. */
-static const char *file_text(const struct call *call)
-{
-	uint64_t file = 0;
-
-	return call_value(call, VALUE_FILE, &file)
-		       ? names_find(&call->process->names, NAME_FILE, file)
-		       : "";
-}
-
 static int merge_show(const struct stream *stream, const struct waiting_call *waiting,
 		      call_visitor *visit, void *context)
 {
 	const struct model_process *process = stream->thread->process;
 	const unsigned char *side = stream->side.data;
+	uint64_t file;
 	struct call call = {
+		.model = stream->model,
 		.process = process,
 		.thread = stream->thread,
 		.function = &process->functions[waiting->function],
@@ -94,16 +86,16 @@ static int merge_show(const struct stream *stream, const struct waiting_call *wa
 		.has_stack = waiting->has_stack,
 		.stack = waiting->stack,
 		.stack_end = (enum stack_end)waiting->stack_end,
-		.samples = stream->model->samples,
 		.count_count = waiting->count_count,
 		.counts = waiting->count_count ? (const void *)(side + waiting->counts) : NULL,
 		.text = waiting->has_text ? (const char *)side + waiting->text : NULL,
-		.alloc_sample = stream->model->alloc_sample,
 	};
 
+	/* The text of a system call is its file. */
 	if (!call.text)
-		call.text = file_text(&call);
-
+		call.text = call_value(&call, VALUE_FILE, &file)
+				    ? names_find(&process->names, NAME_FILE, file)
+				    : "";
 	/* A clock that jumps back would yield durations of centuries. */
 	call.end_ns = MAX(call.end_ns, call.begin_ns);
 	return visit(&call, context);

@@ -276,19 +276,19 @@ struct span_search {
 static void frames_write(const struct answer *self, const struct call *call)
 {
 	uint32_t frames[STACK_DEPTH_MAX];
-	size_t count = stack_frames(call->samples, call->stack, frames);
+	size_t count = stack_frames(call->model->samples, call->stack, frames);
 	struct json *json = self->json;
 
 	json_list(json, "frames");
 	while (count-- > 0) {
-		const struct sample_frame *frame = &call->samples->frames[frames[count]];
+		const struct sample_frame *frame = &call->model->samples->frames[frames[count]];
 
 		for (uint32_t i = frame->location_count; i-- > 0;) {
 			const struct sample_location *location =
-				&call->samples->locations[frame->first_location + i];
+				&call->model->samples->locations[frame->first_location + i];
 			struct call_name name = { "", "" };
 
-			(void)!call_names_find(&self->session->calls.names, call->samples,
+			(void)!call_names_find(&self->session->calls.names, call->model->samples,
 					       frames[count], location, &name);
 			json_object(json, NULL);
 			json_text(json, "name", name.function ? name.function : "");
@@ -309,7 +309,7 @@ static int call_visit(const struct call *call, void *context)
 	struct json *json = self->answer->json;
 
 	if (call_is_work(call) != self->wants_work ||
-	    call_correlation(self->model, call) != self->answer->command->correlation)
+	    call_correlation(call) != self->answer->command->correlation)
 		return 0;
 	self->is_found = true;
 	json_object(json, self->wants_work ? NULL : "call");

@@ -51,7 +51,7 @@ static void take(unsigned thread, unsigned function, uint64_t begin, uint64_t en
 			     .stack = stack ? *stack : STACK_NONE,
 			     .text = "" };
 
-	assert_int_equal(allocations_take(&allocations, &call), 0);
+	assert_int_equal(allocations_add(&allocations, &call), 0);
 }
 
 #define VALUES(...) ((const uint64_t[]){ __VA_ARGS__ })

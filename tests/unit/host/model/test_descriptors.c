@@ -50,7 +50,7 @@ static void take(unsigned function, const uint64_t *values, const char *text)
 			     .values = values,
 			     .text = text };
 
-	assert_int_equal(descriptors_take(&descriptors, &call), 0);
+	assert_int_equal(descriptors_add(&descriptors, &call), 0);
 }
 
 #define VALUES(...) ((const uint64_t[]){ __VA_ARGS__ })

@@ -42,7 +42,8 @@ static int teardown(void **state)
 
 static void call_take(unsigned function, uint64_t begin, const uint64_t values[2])
 {
-	struct call call = { .process = &process,
+	struct call call = { .model = &model,
+			     .process = &process,
 			     .thread = &thread,
 			     .function = &functions[function],
 			     .begin = begin,
@@ -52,7 +53,7 @@ static void call_take(unsigned function, uint64_t begin, const uint64_t values[2
 			     .values = values,
 			     .text = "" };
 
-	assert_int_equal(launch_summary_take(&summary, &model, &call), 0);
+	assert_int_equal(launch_summary_add(&summary, &call), 0);
 }
 
 static void kernels_are_added_up_by_line(void **state)

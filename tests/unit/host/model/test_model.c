@@ -153,9 +153,10 @@ static int see(const struct call *call, void *context)
 	seen->calls[seen->count].begin = call->begin_ns;
 	seen->calls[seen->count].end = call->end_ns;
 	seen->calls[seen->count].frame =
-		call->has_stack
-			? call->samples->frames[call->samples->stacks[call->stack].frame].address
-			: 0;
+		call->has_stack ? call->model->samples
+					  ->frames[call->model->samples->stacks[call->stack].frame]
+					  .address
+				: 0;
 	seen->calls[seen->count].function = call->function_number;
 	seen->calls[seen->count].thread = call->thread->number;
 	snprintf(seen->calls[seen->count].text, 16, "%s", call->text);

@@ -55,20 +55,6 @@ static int amd_csv_take(const struct amd_event *event, void *context)
 	return export_state(trace->out);
 }
 
-static int find_agents(struct csv_set *set)
-{
-	const struct model *model = set->view->model;
-
-	set->agents = calloc(MAX(model->process_count, 1u), sizeof(*set->agents));
-	for (uint32_t i = 0; set->agents && i < model->process_count; i++) {
-		bool is_shown = !set->view->process || set->view->process == model->processes[i];
-
-		if (is_shown && agents_init(&set->agents[i], model->processes[i]))
-			return err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
-	}
-	return set->agents ? 0 : err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
-}
-
 static int amd_csv_commit(struct csv_set *set, struct output_file *file)
 {
 	int r = file->out ? output_commit(file, set->err) : 0;
@@ -114,17 +100,18 @@ static void set_done(struct csv_set *set)
 	}
 	output_discard(&set->domain_stats);
 	output_discard(&set->agent_info);
-	for (uint32_t i = 0; set->agents && i < set->view->model->process_count; i++)
-		agents_done(&set->agents[i]);
-	free(set->agents);
+	agents_free(set->agents, set->view->model);
 }
 
 int amd_csv_write(struct amd_view *view, const char *prefix, const struct amd_csv_options *options,
 		  struct err *err)
 {
 	struct csv_set set = { .view = view, .prefix = prefix, .options = options, .err = err };
-	int r = find_agents(&set);
+	int r = 0;
 
+	set.agents = agents_new(view->model, view->process);
+	if (!set.agents)
+		r = err_set(err, -ENOMEM, "write '%s': no memory", prefix);
 	if (!r) {
 		errno = 0;
 		r = amd_each_event(view, amd_csv_take, &set);

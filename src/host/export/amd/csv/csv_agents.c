@@ -6,6 +6,7 @@
 #include <inttypes.h>
 
 #include "host/export/exporter.h"
+#include "host/export/values.h"
 
 /* Before and after the driver's properties. */
 static const char *const columns_before[] = { "Node_Id", "Logical_Node_Id", "Agent_Type" };

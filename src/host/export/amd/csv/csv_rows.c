@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "host/export/exporter.h"
+#include "host/export/values.h"
 
 void csv_number(FILE *out, uint64_t number)
 {
@@ -53,26 +53,36 @@ static void put_no_registers(FILE *out)
 	fputs(",,,", out);
 }
 
+static void put_text(FILE *out, const char *text)
+{
+	fputc(',', out);
+	export_quoted(out, text);
+}
+
 static int put_agent(struct csv_set *set, FILE *out, const struct amd_event *event,
 		     enum value_kind kind)
 {
-	const struct model_process *process = event->call->process;
 	char label[64];
-	bool is_new;
 	const struct agent *agent =
-		agents_find(&set->agents[process->number], event_value(event, kind), &is_new);
+		agents_find(set->agents, event->call->process, event_value(event, kind));
 
 	if (!agent)
 		return err_set(set->err, -ENOMEM, "write '%s': no memory", set->prefix);
 	agent_label(agent, set->options->agent_index, label, sizeof(label));
-	fputc(',', out);
-	export_quoted(out, label);
+	put_text(out, label);
 	return 0;
 }
 
 static void put_value(FILE *out, const struct amd_event *event, enum value_kind kind)
 {
 	csv_number(out, event_value(event, kind));
+}
+
+/* The first two columns of work: its kind, and its direction or operation. */
+static void put_kind(FILE *out, const struct amd_event *event)
+{
+	export_quoted(out, amd_kind_name(event->kind));
+	put_text(out, event->name);
 }
 
 static void put_times(FILE *out, const struct amd_event *event)
@@ -83,9 +93,7 @@ static void put_times(FILE *out, const struct amd_event *event)
 static int put_api_row(struct csv_set *set, FILE *out, const struct amd_event *event)
 {
 	(void)set;
-	export_quoted(out, amd_kind_name(event->kind));
-	fputc(',', out);
-	export_quoted(out, event->name);
+	put_kind(out, event);
 	fprintf(out, ",%d,%" PRId64 ",%" PRIu64, event->call->process->pid, event->tid,
 		event->correlation);
 	put_times(out, event);
@@ -105,8 +113,7 @@ static int put_kernel_row(struct csv_set *set, FILE *out, const struct amd_event
 	fprintf(out, ",%" PRId64, event->tid);
 	put_value(out, event, VALUE_DISPATCH);
 	csv_number(out, event->kernel);
-	fputc(',', out);
-	export_quoted(out, event->name);
+	put_text(out, event->name);
 	csv_number(out, event->correlation);
 	put_times(out, event);
 	put_value(out, event, VALUE_LOCAL_BYTES);
@@ -121,9 +128,7 @@ static int put_copy_row(struct csv_set *set, FILE *out, const struct amd_event *
 {
 	int r;
 
-	export_quoted(out, amd_kind_name(event->kind));
-	fputc(',', out);
-	export_quoted(out, event->name);
+	put_kind(out, event);
 	put_value(out, event, VALUE_STREAM);
 	r = put_agent(set, out, event, VALUE_FROM_DEVICE);
 	if (!r)
@@ -137,9 +142,7 @@ static int put_memory_row(struct csv_set *set, FILE *out, const struct amd_event
 {
 	int r = 0;
 
-	export_quoted(out, amd_kind_name(event->kind));
-	fputc(',', out);
-	export_quoted(out, event->name);
+	put_kind(out, event);
 	if (amd_memory_has_agent(event))
 		r = put_agent(set, out, event, VALUE_DEVICE);
 	else
@@ -155,9 +158,7 @@ static int put_scratch_row(struct csv_set *set, FILE *out, const struct amd_even
 {
 	int r;
 
-	export_quoted(out, amd_kind_name(event->kind));
-	fputc(',', out);
-	export_quoted(out, event->name);
+	put_kind(out, event);
 	r = put_agent(set, out, event, VALUE_DEVICE);
 	put_value(out, event, VALUE_QUEUE);
 	fprintf(out, ",%" PRId64, event->tid);
@@ -205,14 +206,12 @@ static int put_counter(const struct recorded_counter *counter, const struct coun
 	fprintf(out, ",%d,%" PRId64, event->call->process->pid, event->tid);
 	csv_number(out, put_product(event, VALUE_GRID_X));
 	csv_number(out, event->kernel);
-	fputc(',', out);
-	export_quoted(out, event->name);
+	put_text(out, event->name);
 	csv_number(out, put_product(event, VALUE_GROUP_X));
 	csv_number(out, block_bytes(event_value(event, VALUE_LOCAL_BYTES)));
 	put_value(out, event, VALUE_SCRATCH_BYTES);
 	put_no_registers(out);
-	fputc(',', out);
-	export_quoted(out, counter->name);
+	put_text(out, counter->name);
 	fprintf(out, ",%f", counter_values_sum(values));
 	put_times(out, event);
 	return r;

@@ -4,6 +4,7 @@
 #include "host/export/amd/csv/csv_parts.h"
 
 #include "host/export/exporter.h"
+#include "host/export/values.h"
 
 static const char stats_header[] = "\"Name\",\"Calls\",\"TotalDurationNs\",\"AverageNs\","
 				   "\"Percentage\",\"MinNs\",\"MaxNs\",\"StdDev\"\n";

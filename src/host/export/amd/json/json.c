@@ -67,13 +67,11 @@ static void write_summaries(const struct results *self)
 static int find_agent(const struct amd_event *event, void *context)
 {
 	static const enum value_kind kinds[] = { VALUE_DEVICE, VALUE_FROM_DEVICE };
-	struct agents *agents = context;
 	uint64_t number;
-	bool is_new;
 
 	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
 		if (call_value(event->call, kinds[i], &number) &&
-		    !agents_find(agents, number, &is_new))
+		    !agents_find(context, event->call->process, number))
 			return -ENOMEM;
 	return 0;
 }
@@ -84,9 +82,10 @@ static int amd_json_look(struct results *self)
 
 	if (!r)
 		r = amd_stats_init(&self->stats, self->view);
-	if (!r)
-		r = agents_init(&self->agents, self->process);
-	return r ? r : amd_each_event(self->view, find_agent, &self->agents);
+	self->agents = agents_new(self->view->model, self->process);
+	if (!r && !self->agents)
+		r = -ENOMEM;
+	return r ? r : amd_each_event(self->view, find_agent, self->agents);
 }
 
 static int write_process(struct results *self)
@@ -125,7 +124,7 @@ int amd_json_write(struct amd_view *views, size_t count, FILE *out)
 			r = write_process(&results);
 		free(results.operations);
 		amd_stats_done(&results.stats);
-		agents_done(&results.agents);
+		agents_free(results.agents, views[i].model);
 	}
 	json_list_end(&json);
 	json_object_end(&json);

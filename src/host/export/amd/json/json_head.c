@@ -80,11 +80,11 @@ void results_metadata(const struct results *self)
 
 void results_agents(const struct results *self)
 {
-	const struct agent *agents = self->agents.items;
+	const struct agents *agents = &self->agents[self->process->number];
 
 	json_list(self->json, "agents");
-	for (size_t i = 0; agents && i < self->agents.count; i++)
-		agent_write(self->json, &agents[i]);
+	for (size_t i = 0; i < agents->count; i++)
+		agent_write(self->json, &agents->items[i]);
 	json_list_end(self->json);
 }
 

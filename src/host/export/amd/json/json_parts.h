@@ -14,7 +14,7 @@ struct results {
 	const struct model_process *process;
 	struct json *json;
 	struct amd_stats stats;
-	struct agents agents;
+	struct agents *agents;
 	uint32_t *operations;   /* index of each function of the process among those of its kind */
 	enum amd_domain domain; /* of the present pass */
 };

@@ -142,14 +142,6 @@ static void make_guid(const struct amd_view *view, char ret[ROCPD_GUID_BYTES])
 		 (unsigned)(second & 0xffff), (unsigned)(second >> 16 & 0xffffffff));
 }
 
-static void agents_free(struct rocpd *self)
-{
-	for (uint32_t i = 0; self->agents && i < self->view->model->process_count; i++)
-		agents_done(&self->agents[i]);
-	free(self->agents);
-	self->agents = NULL;
-}
-
 /* Texts of the next recording may reuse addresses: drops addresses, keeps hashes. */
 static int view_add(struct rocpd *self, struct amd_view *view)
 {
@@ -157,12 +149,13 @@ static int view_add(struct rocpd *self, struct amd_view *view)
 	int r;
 
 	self->view = view;
-	self->agents = calloc(MAX(count, 1u), sizeof(*self->agents));
+	self->agents = agents_new(view->model, view->process);
 	for (uint32_t i = 0; i < count; i++)
 		view->model->processes[i]->number_in_file = self->process_count + i;
 	r = self->agents ? put_everything(self) : rocpd_no_memory(self);
 	self->process_count += count;
-	agents_free(self);
+	agents_free(self->agents, view->model);
+	self->agents = NULL;
 	table_done(&self->text_ids);
 	self->text_ids = (struct table){ 0 };
 	return r;

@@ -68,35 +68,22 @@ static int put_arg(struct rocpd *self, unsigned position, const char *type, cons
 						TEXT(type), TEXT(name), TEXT(value) });
 }
 
-static int put_value(struct rocpd *self, unsigned position, unsigned kind, uint64_t value)
-{
-	char text[32];
-
-	switch (kind) {
-	case VALUE_ADDRESS:
-	case VALUE_OLD_ADDRESS:
-	case VALUE_OBJECT:
-		snprintf(text, sizeof(text), "0x%" PRIx64, value);
-		return put_arg(self, position, "void*", value_name(kind), text);
-	case VALUE_RESULT:
-	case VALUE_DESCRIPTOR:
-		snprintf(text, sizeof(text), "%" PRId64, (int64_t)value);
-		return put_arg(self, position, "int64_t", value_name(kind), text);
-	default:
-		snprintf(text, sizeof(text), "%" PRIu64, value);
-		return value_name(kind)
-			       ? put_arg(self, position, "uint64_t", value_name(kind), text)
-			       : 0;
-	}
-}
-
 static int put_args(struct rocpd *self, const struct call *call)
 {
+	static const char *const types[] = {
+		[VALUE_UNSIGNED] = "uint64_t", [VALUE_SIGNED] = "int64_t", [VALUE_POINTER] = "void*"
+	};
 	unsigned count = MIN(call->value_count, call->function->value_count);
+	char text[VALUE_TEXT_MAX];
 	int r = 0;
 
-	for (unsigned i = 0; !r && i < count; i++)
-		r = put_value(self, i, call->function->values[i], call->values[i]);
+	for (unsigned i = 0; !r && i < count; i++) {
+		unsigned kind = call->function->values[i];
+
+		value_text(kind, call->values[i], text);
+		if (value_name(kind))
+			r = put_arg(self, i, types[value_form(kind)], value_name(kind), text);
+	}
 	/* A marker's text is in its event. */
 	if (!r && call->text[0] && call->kind == CALL_PLAIN)
 		r = put_arg(self, count, "char*", "text", call->text);

@@ -108,8 +108,7 @@ static int put_agent_row(struct rocpd *self, const struct model_process *process
 
 int rocpd_agent(struct rocpd *self, const struct model_process *process, uint64_t number)
 {
-	bool is_new;
-	const struct agent *agent = agents_find(&self->agents[process->number], number, &is_new);
+	const struct agent *agent = agents_find(self->agents, process, number);
 
 	return agent ? put_agent_row(self, process, agent) : rocpd_no_memory(self);
 }
@@ -171,8 +170,8 @@ int rocpd_stream(struct rocpd *self, const struct model_process *process, uint64
 
 int rocpd_agents(struct rocpd *self, const struct model_process *process)
 {
-	struct agents *agents = &self->agents[process->number];
-	int r = agents_init(agents, process) ? rocpd_no_memory(self) : 0;
+	const struct agents *agents = &self->agents[process->number];
+	int r = 0;
 
 	for (size_t i = 0; !r && i < agents->count; i++)
 		r = put_agent_row(self, process, &agents->items[i]);

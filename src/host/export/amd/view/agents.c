@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
+#include "host/core/rows.h"
 #include "host/core/text/text.h"
 
 #define INDEX_END 65536u /* no machine has as many */
@@ -34,7 +35,7 @@ const char *agent_property_name(enum agent_property property)
 	return property_names[property];
 }
 
-static void agent_take_property(struct agent *agent, struct text line)
+static void property_read(struct agent *agent, struct text line)
 {
 	struct text name;
 
@@ -47,15 +48,7 @@ static void agent_take_property(struct agent *agent, struct text line)
 		}
 }
 
-static void take_index(struct agent *agent, struct text line)
-{
-	uint64_t index;
-
-	agent->has_index = text_take_number(&line, 10, &index) && index < INDEX_END;
-	agent->type_index = agent->has_index ? (uint32_t)index : 0;
-}
-
-static void take_line(struct agent *agent, struct text line)
+static void line_read(struct agent *agent, struct text line)
 {
 	const struct {
 		const char *key;
@@ -64,13 +57,15 @@ static void take_line(struct agent *agent, struct text line)
 		      { "vendor=", agent->vendor },
 		      { "product=", agent->product },
 		      { "model=", agent->model } };
+	uint64_t number;
 
 	if (text_take_prefix(&line, "type=")) {
 		agent->is_cpu = text_equals(line, "cpu");
 		return;
 	}
 	if (text_take_prefix(&line, "index=")) {
-		take_index(agent, line);
+		agent->has_index = text_take_number(&line, 10, &number) && number < INDEX_END;
+		agent->type_index = agent->has_index ? (uint32_t)number : 0;
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -78,7 +73,7 @@ static void take_line(struct agent *agent, struct text line)
 			text_copy_printable(line, texts[i].into, AGENT_TEXT_MAX);
 			return;
 		}
-	agent_take_property(agent, line);
+	property_read(agent, line);
 }
 
 /* Derived from the driver's numbers; AMD's library has the same limits for all devices. */
@@ -102,12 +97,12 @@ static void agent_derive(struct agent *agent)
 	agent->grid = (struct agent_dimensions){ INT32_MAX, UINT16_MAX, UINT16_MAX };
 }
 
-static void agents_describe(struct agent *agent, const char *lines)
+static void agent_describe(struct agent *agent, const char *lines)
 {
 	struct text rest = text_of(lines), line;
 
 	while (text_take_line(&rest, &line))
-		take_line(agent, line);
+		line_read(agent, line);
 	agent_derive(agent);
 }
 
@@ -134,40 +129,49 @@ static int agents_enter(struct agents *agents, struct agent *agent)
 	return 0;
 }
 
-static int add_named(struct agents *agents, const struct names *names)
+static int agents_init(struct agents *ret, const struct names *names)
 {
+	int r = 0;
+
 	for (size_t i = 0; i < names->room; i++) {
 		const struct name_entry *named = &names->items[i];
 		struct agent *agent;
 
 		if (!named->text || named->space != NAME_DEVICE)
 			continue;
-		agent = agents_add(agents, named->id);
+		agent = agents_add(ret, named->id);
 		if (!agent)
 			return -ENOMEM;
-		agents_describe(agent, named->text);
+		agent_describe(agent, named->text);
 	}
-	return 0;
-}
-
-int agents_init(struct agents *ret, const struct model_process *process)
-{
-	int r;
-
-	*ret = (struct agents){ 0 };
-	r = add_named(ret, &process->names);
-	if (!r && ret->count)
-		qsort(ret->items, ret->count, sizeof(*ret->items), by_number);
+	rows_sort(ret->items, ret->count, sizeof(*ret->items), by_number);
 	for (size_t i = 0; !r && i < ret->count; i++)
 		r = agents_enter(ret, &ret->items[i]);
 	return r;
 }
 
-void agents_done(struct agents *agents)
+struct agents *agents_new(const struct model *model, const struct model_process *only)
 {
-	free(agents->items);
-	table_done(&agents->by_number);
-	*agents = (struct agents){ 0 };
+	struct agents *self = calloc(MAX(model->process_count, 1u), sizeof(*self));
+
+	for (uint32_t i = 0; self && i < model->process_count; i++) {
+		const struct model_process *process = model->processes[i];
+
+		if ((only && only != process) || !agents_init(&self[i], &process->names))
+			continue;
+		agents_free(self, model);
+		return NULL;
+	}
+	return self;
+}
+
+void agents_free(struct agents *agents, const struct model *model)
+{
+	for (uint32_t i = 0; agents && i < model->process_count; i++) {
+		free(agents[i].items);
+		table_done(&agents[i].by_number);
+	}
+	free(agents);
 }
 
 uint64_t agent_number(uint64_t device)
@@ -175,20 +179,21 @@ uint64_t agent_number(uint64_t device)
 	return device == UINT64_MAX ? AGENT_UNKNOWN : device;
 }
 
-const struct agent *agents_find(struct agents *agents, uint64_t device, bool *ret_is_new)
+const struct agent *agents_find(struct agents *agents, const struct model_process *process,
+				uint64_t device)
 {
+	struct agents *own = &agents[process->number];
 	uint64_t number = agent_number(device);
-	const struct table_entry *entry = table_find(&agents->by_number, number, 0);
+	const struct table_entry *entry = table_find(&own->by_number, number, 0);
 	struct agent *agent;
 
-	*ret_is_new = !entry;
 	if (entry)
-		return &agents->items[entry->value - 1];
-	agent = agents_add(agents, number);
+		return &own->items[entry->value - 1];
+	agent = agents_add(own, number);
 	if (!agent)
 		return NULL;
 	agent->is_cpu = number == 0;
-	return agents_enter(agents, agent) ? NULL : agent;
+	return agents_enter(own, agent) ? NULL : agent;
 }
 
 const char *agent_type(const struct agent *agent)

@@ -47,16 +47,19 @@ struct agents {
 	uint32_t cpus, gpus;    /* the next index of each type */
 };
 
-/* The agents with names in the process.  0 or -ENOMEM. */
-int agents_init(struct agents *ret, const struct model_process *process) MUST_CHECK;
-void agents_done(struct agents *agents);
+/* Those of each process of the model, by its number, or of one process only: at first the agents
+ * that the process has names for.  NULL: no memory. */
+struct agents *agents_new(const struct model *model, const struct model_process *only);
+/* Accepts NULL. */
+void agents_free(struct agents *agents, const struct model *model);
 
 /* The number of a device that a record names. */
 uint64_t agent_number(uint64_t device);
 
-/* By number; one that is not known becomes so, number 0 as the host's processor and all others as
- * devices.  NULL: no memory.  Valid until the next call. */
-const struct agent *agents_find(struct agents *agents, uint64_t device, bool *ret_is_new);
+/* One that is not known becomes so, number 0 as the host's processor and all others as devices.
+ * NULL: no memory.  Valid until the next call. */
+const struct agent *agents_find(struct agents *agents, const struct model_process *process,
+				uint64_t device);
 
 const char *agent_type(const struct agent *agent);              /* "CPU", "GPU" */
 const char *agent_property_name(enum agent_property property);  /* "cpu_cores_count" */

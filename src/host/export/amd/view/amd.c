@@ -247,7 +247,7 @@ static int amd_pass(const struct call *call, void *context)
 		takes = counted_is_alone(&view->counted, call);
 	if (takes <= 0)
 		return takes;
-	event.correlation = correlation_next(&view->correlation, view->model, call);
+	event.correlation = correlation_next(&view->correlation, call);
 	return passing->visit(&event, passing->context);
 }
 

@@ -8,14 +8,13 @@
 
 struct collecting {
 	struct correlation *correlation;
-	const struct model *model;
 	const struct model_process *process;
 };
 
 static int collect_cause(const struct call *call, void *context)
 {
 	const struct collecting *collecting = context;
-	uint64_t id = call_is_work(call) ? call_correlation(collecting->model, call) : 0;
+	uint64_t id = call_is_work(call) ? call_correlation(call) : 0;
 	bool is_new;
 
 	if (!id || (collecting->process && call->process != collecting->process))
@@ -35,7 +34,7 @@ static bool has_work(const struct model *model)
 int correlation_begin(struct correlation *correlation, struct model *model,
 		      const struct model_process *process)
 {
-	struct collecting collecting = { correlation, model, process };
+	struct collecting collecting = { correlation, process };
 
 	correlation->count = 0;
 	if (correlation->is_collected)
@@ -50,10 +49,9 @@ void correlation_done(struct correlation *correlation)
 	*correlation = (struct correlation){ 0 };
 }
 
-uint64_t correlation_next(struct correlation *correlation, const struct model *model,
-			  const struct call *call)
+uint64_t correlation_next(struct correlation *correlation, const struct call *call)
 {
-	uint64_t id = call_correlation(model, call);
+	uint64_t id = call_correlation(call);
 	struct table_entry *cause =
 		id ? table_find(&correlation->causes, call->process->number, id) : NULL;
 

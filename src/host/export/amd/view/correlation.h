@@ -20,5 +20,4 @@ int correlation_begin(struct correlation *correlation, struct model *model,
 void correlation_done(struct correlation *correlation);
 
 /* Of the next event of the pass; 0: its cause is not known. */
-uint64_t correlation_next(struct correlation *correlation, const struct model *model,
-			  const struct call *call);
+uint64_t correlation_next(struct correlation *correlation, const struct call *call);

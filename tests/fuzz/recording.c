@@ -23,8 +23,7 @@
 #include "host/model/devices/work.h"
 #include "host/model/samples/call_tree.h"
 #include "host/model/samples/stack_text.h"
-#include "host/model/windows/window_points.h"
-#include "host/model/windows/window_summary.h"
+#include "host/model/windows/windows.h"
 
 struct walk {
 	const struct model *model;

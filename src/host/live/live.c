@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
-#include "host/model/read/chunks.h"
+#include "host/model/read/read.h"
 #include "host/model/samples/languages.h"
 #include "host/process/inspect/process.h"
 #include "host/process/threads.h"

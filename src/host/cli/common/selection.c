@@ -5,7 +5,7 @@
 
 #include "host/core/text/print.h"
 #include "host/model/model.h"
-#include "host/model/samples/shown.h"
+#include "host/model/samples/languages.h"
 
 #include <errno.h>
 

@@ -6,7 +6,6 @@
 
 #include "host/core/text/print.h"
 
-#include <errno.h>
 #include <string.h>
 
 #define KERNEL_SHOWN 60

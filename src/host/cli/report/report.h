@@ -18,7 +18,7 @@
 #include "host/model/devices/device_time.h"
 #include "host/model/devices/launches.h"
 #include "host/model/devices/work.h"
-#include "host/model/windows/window_summary.h"
+#include "host/model/windows/windows.h"
 
 struct recording_report {
 	struct model *model;

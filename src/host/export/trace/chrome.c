@@ -15,7 +15,7 @@
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/work_tracks.h"
 #include "host/export/values.h"
-#include "host/model/windows/window_points.h"
+#include "host/model/windows/windows.h"
 
 #define RANGES_TID 0x40000000 /* the kernel counts to 0x400000 */
 #define WORK_TID   0x50000000
@@ -130,15 +130,6 @@ static void write_arrow(struct chrome *chrome, const struct call *call, int32_t 
 	write_arrow_end(chrome, call, "f", tid, call->begin_ns);
 }
 
-/* How long, or, for a mark, that it stands in its thread. */
-static void write_extent(struct json *json, const struct call *call)
-{
-	if (call->kind == CALL_MARK)
-		json_text(json, "s", "t");
-	else
-		json_fixed(json, "dur", call->end_ns - call->begin_ns, 3);
-}
-
 static int write_call(const struct call *call, void *context)
 {
 	struct chrome *chrome = context;
@@ -162,7 +153,11 @@ static int write_call(const struct call *call, void *context)
 	json_signed(json, "pid", call->process->pid);
 	json_signed(json, "tid", tid);
 	json_fixed(json, "ts", call->begin_ns - chrome->origin_ns, 3);
-	write_extent(json, call);
+	/* A mark stands in its thread. */
+	if (call->kind == CALL_MARK)
+		json_text(json, "s", "t");
+	else
+		json_fixed(json, "dur", call->end_ns - call->begin_ns, 3);
 	json_object(json, "args");
 	json_text(json, "function", call->function->name);
 	if (call->function->library[0])
@@ -200,14 +195,6 @@ static int write_point(const struct model_metric *metric, uint64_t time_ns, doub
 	return export_state(json->out);
 }
 
-static void chrome_done(struct chrome *chrome)
-{
-	lanes_done(&chrome->lanes);
-	if (chrome->tracks.model)
-		work_tracks_done(&chrome->tracks);
-	table_done(&chrome->work_tids);
-}
-
 /* The events of one recording, into a list that is open. */
 static int chrome_write_events(struct chrome *chrome)
 {
@@ -223,7 +210,9 @@ static int chrome_write_events(struct chrome *chrome)
 		r = model_each_call(model, write_call, chrome);
 	if (!r)
 		r = model_each_point(model, write_point, chrome);
-	chrome_done(chrome);
+	lanes_done(&chrome->lanes);
+	work_tracks_done(&chrome->tracks);
+	table_done(&chrome->work_tids);
 	return r;
 }
 

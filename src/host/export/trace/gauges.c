@@ -8,14 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t value_or_0(const struct call *call, enum value_kind kind)
-{
-	uint64_t value = 0;
-
-	call_value(call, kind, &value);
-	return value;
-}
-
 static int gauges_find(struct gauges *gauges, enum gauge_kind kind, const struct call *call,
 		       uint64_t device, uint32_t *ret, uint32_t *ret_new)
 {
@@ -91,9 +83,9 @@ static int gauges_settle(struct gauges *gauges, uint32_t number, uint64_t time_n
 
 static int take_copy(struct gauges *gauges, const struct call *call, uint32_t *ret_new)
 {
-	int64_t size = (int64_t)value_or_0(call, VALUE_SIZE);
+	int64_t size = (int64_t)call_number(call, VALUE_SIZE);
 	uint32_t number;
-	int r = gauges_find(gauges, GAUGE_COPY, call, value_or_0(call, VALUE_DEVICE), &number,
+	int r = gauges_find(gauges, GAUGE_COPY, call, call_number(call, VALUE_DEVICE), &number,
 			    ret_new);
 
 	if (!r)
@@ -106,16 +98,16 @@ static int take_copy(struct gauges *gauges, const struct call *call, uint32_t *r
 static int take_allocation(struct gauges *gauges, const struct call *call, enum gauge_kind kind,
 			   uint32_t *ret_new)
 {
-	uint64_t size = value_or_0(call, VALUE_SIZE);
+	uint64_t size = call_number(call, VALUE_SIZE);
 	uint32_t number;
 	bool is_new;
 	struct table_entry *block;
-	int r = gauges_find(gauges, kind, call, value_or_0(call, VALUE_DEVICE), &number, ret_new);
+	int r = gauges_find(gauges, kind, call, call_number(call, VALUE_DEVICE), &number, ret_new);
 
 	if (!r)
 		r = gauges_settle(gauges, number, call->begin_ns);
 	block = r ? NULL
-		  : table_make(&gauges->blocks, value_or_0(call, VALUE_ADDRESS),
+		  : table_make(&gauges->blocks, call_number(call, VALUE_ADDRESS),
 			       (uint64_t)call->process->number << 8 | kind, &is_new);
 	if (r || !block)
 		return r ? r : -ENOMEM;
@@ -127,7 +119,7 @@ static int take_allocation(struct gauges *gauges, const struct call *call, enum 
 /* Blocks from before the recording were never counted. */
 static int take_release(struct gauges *gauges, const struct call *call, enum gauge_kind kind)
 {
-	struct table_entry *block = table_find(&gauges->blocks, value_or_0(call, VALUE_ADDRESS),
+	struct table_entry *block = table_find(&gauges->blocks, call_number(call, VALUE_ADDRESS),
 					       (uint64_t)call->process->number << 8 | kind);
 	uint32_t number;
 	int64_t size;
@@ -144,7 +136,7 @@ static int take_release(struct gauges *gauges, const struct call *call, enum gau
 
 int gauges_take(struct gauges *gauges, const struct call *call, uint32_t *ret_new)
 {
-	uint64_t operation = value_or_0(call, VALUE_OPERATION);
+	uint64_t operation = call_number(call, VALUE_OPERATION);
 	enum gauge_kind kind =
 		call->function->domain == DOMAIN_SCRATCH ? GAUGE_SCRATCH : GAUGE_MEMORY;
 

@@ -53,14 +53,6 @@ static const char *const copy_titles[COPY_DIRECTIONS] = {
 	[COPY_DEVICE_TO_DEVICE] = "Memcpy DtoD (Device -> Device)",
 };
 
-static uint64_t value_of(const struct call *call, enum value_kind kind)
-{
-	uint64_t value = 0;
-
-	call_value(call, kind, &value);
-	return value;
-}
-
 static bool is_memset(const struct call *call)
 {
 	return call->function->domain == DOMAIN_KERNEL && strcmp(call_name(call), MEMSET) == 0;
@@ -77,7 +69,7 @@ static const char *call_category(const struct call *call)
 
 static const char *call_title(const struct call *call)
 {
-	uint64_t direction = value_of(call, VALUE_DIRECTION);
+	uint64_t direction = call_number(call, VALUE_DIRECTION);
 
 	if (is_memset(call))
 		return "Memset (Device)";
@@ -130,7 +122,7 @@ struct track {
 /* As its runtime counts them: "stream 7 of context 1". */
 static int64_t stream_number(const struct call *call)
 {
-	uint64_t stream = value_of(call, VALUE_STREAM);
+	uint64_t stream = call_number(call, VALUE_STREAM);
 	struct text name = text_of(names_find(&call->process->names, NAME_STREAM, stream));
 
 	if (text_take_prefix(&name, "stream "))
@@ -161,36 +153,27 @@ static void write_three(struct json *json, const char *key, const uint64_t *valu
 	json_list_end(json);
 }
 
-static uint64_t blocks_of(uint64_t items, uint64_t block)
-{
-	return items / block + (items % block != 0);
-}
-
 /* Grids are counted in blocks there; the last one may be a part. */
 static void write_kernel(struct json *json, const struct call *call)
 {
 	uint64_t grid[3], block[3];
 
 	for (unsigned i = 0; i < 3; i++) {
-		block[i] = value_of(call, VALUE_GROUP_X + i);
-		grid[i] = blocks_of(value_of(call, VALUE_GRID_X + i), MAX(block[i], 1u));
+		uint64_t items = call_number(call, VALUE_GRID_X + i), size;
+
+		block[i] = call_number(call, VALUE_GROUP_X + i);
+		size = MAX(block[i], 1u);
+		grid[i] = items / size + (items % size != 0);
 	}
 	write_three(json, "grid", grid);
 	write_three(json, "block", block);
-	json_number(json, "shared memory", value_of(call, VALUE_LOCAL_BYTES));
-}
-
-static void write_copy(struct json *json, const struct call *call)
-{
-	uint64_t bytes = value_of(call, VALUE_SIZE);
-
-	json_number(json, "bytes", bytes);
-	json_rounded(json, "memory bandwidth (GB/s)",
-		     (double)bytes / (double)MAX(call->end_ns - call->begin_ns, 1u), 3);
+	json_number(json, "shared memory", call_number(call, VALUE_LOCAL_BYTES));
 }
 
 static void write_arguments(struct json *json, const struct call *call, const struct track *track)
 {
+	uint64_t bytes = call_number(call, VALUE_SIZE), length_ns = call->end_ns - call->begin_ns;
+
 	json_object(json, "args");
 	if (track->correlation)
 		json_number(json, "correlation", track->correlation);
@@ -198,12 +181,15 @@ static void write_arguments(struct json *json, const struct call *call, const st
 		json_signed(json, "device", track->pid);
 		json_signed(json, "stream", track->tid);
 	}
-	if (call->function->domain == DOMAIN_COPY)
-		write_copy(json, call);
-	else if (call_is_work(call) && !is_memset(call))
+	if (call->function->domain == DOMAIN_COPY) {
+		json_number(json, "bytes", bytes);
+		json_rounded(json, "memory bandwidth (GB/s)",
+			     (double)bytes / (double)MAX(length_ns, 1u), 3);
+	} else if (call_is_work(call) && !is_memset(call)) {
 		write_kernel(json, call);
-	else if (!call_is_work(call))
+	} else if (!call_is_work(call)) {
 		values_write(json, call);
+	}
 	json_object_end(json);
 }
 

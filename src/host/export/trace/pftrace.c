@@ -17,10 +17,7 @@
 #include "host/export/trace/gauges.h"
 #include "host/export/trace/lanes.h"
 #include "host/export/trace/pftrace.h"
-#include "host/export/trace/pftrace_annotations.h"
-#include "host/export/trace/pftrace_packet.h"
-#include "host/export/trace/pftrace_samples.h"
-#include "host/export/trace/pftrace_windows.h"
+#include "host/export/trace/pftrace_parts.h"
 #include "host/export/trace/work_tracks.h"
 
 /* Field numbers of perfetto_trace.proto. */
@@ -52,6 +49,7 @@ enum event_field {
 	EVENT_FLOW = 47,
 };
 enum event_type { SLICE_BEGIN = 1, SLICE_END = 2, INSTANT = 3, COUNTER = 4 };
+
 struct pftrace {
 	FILE *out;
 	struct bytes trace, packet, inner, detail; /* each holds the next */
@@ -61,11 +59,6 @@ struct pftrace {
 	struct gauges gauges;
 	struct table counters; /* (track, 0): written already */
 };
-
-static bool is_shown(const struct pftrace *self, const struct model_process *process)
-{
-	return !self->style->view->process || self->style->view->process == process;
-}
 
 static uint64_t process_track(const struct model_process *process)
 {
@@ -274,14 +267,13 @@ static int write_counts(const struct recorded_counter *counter, const struct cou
 	const struct counter_tracks *tracks = context;
 	struct pftrace *self = tracks->self;
 	const struct call *call = tracks->call;
-	uint64_t device = 0, track = 1ull << 62 | (uint64_t)call->process->number << 40 |
-				     (uint64_t)counter->number << 8;
+	uint64_t device = call_number(call, VALUE_DEVICE),
+		 track = 1ull << 62 | (uint64_t)call->process->number << 40 |
+			 (uint64_t)counter->number << 8 | (device & 0xff);
 	char name[WORK_TRACK_NAME];
 	bool is_new;
 	int r = 0;
 
-	call_value(call, VALUE_DEVICE, &device);
-	track |= device & 0xff;
 	if (!table_make(&self->counters, track, 0, &is_new))
 		return -ENOMEM;
 	if (is_new) {
@@ -309,31 +301,16 @@ static void name_slice(struct pftrace *self, const struct amd_event *event)
 		annotation_put(&self->inner, &self->detail, NAME_UNFINISHED, call_cut_text(call));
 }
 
-/* From calls of runtimes to work, by their common id. */
-static void put_flow(struct pftrace *self, const struct amd_event *event)
-{
-	unsigned domain = event->call->function->domain;
-
-	if (domain_is_in(DOMAINS_GPU, domain) && event->correlation)
-		proto_fixed(&self->inner, EVENT_FLOW, event->correlation);
-}
-
 static int write_event(struct pftrace *self, const struct amd_event *event, enum event_type type,
 		       uint64_t track)
 {
 	begin_event(self, event->call->begin_ns, type, track);
 	name_slice(self, event);
-	put_flow(self, event);
+	/* A flow from calls of runtimes to work, by their common id. */
+	if (domain_is_in(DOMAINS_GPU, event->call->function->domain) && event->correlation)
+		proto_fixed(&self->inner, EVENT_FLOW, event->correlation);
 	annotations_put(&self->inner, &self->detail, event->call);
 	return end_event(self);
-}
-
-static int write_mark(struct pftrace *self, const struct amd_event *event)
-{
-	int r = lanes_pass(&self->lanes, event->call);
-
-	return r ? r
-		 : write_event(self, event, INSTANT, lane_track(event->call->thread->number, 0));
 }
 
 static int write_slice(struct pftrace *self, const struct amd_event *event, uint32_t owner)
@@ -363,22 +340,28 @@ static int write_work(struct pftrace *self, const struct amd_event *event)
 	return r;
 }
 
-static int pftrace_take(const struct amd_event *event, void *context)
+static int event_write(const struct amd_event *event, void *context)
 {
 	struct pftrace *self = context;
 
 	if (event->domain == AMD_COUNTER)
 		return counted_each(&self->style->view->counted, event->call, write_counts,
 				    &(struct counter_tracks){ self, event->call });
-	if (event->call->kind == CALL_MARK)
-		return write_mark(self, event);
 	if (call_is_work(event->call))
 		return write_work(self, event);
+	if (event->call->kind == CALL_MARK) {
+		int r = lanes_pass(&self->lanes, event->call);
+
+		return r ? r
+			 : write_event(self, event, INSTANT,
+				       lane_track(event->call->thread->number, 0));
+	}
 	return write_slice(self, event, lanes_owner(&self->lanes, event->call));
 }
 
 static int write_trace(struct pftrace *self, struct model *model)
 {
+	const struct model_process *only = self->style->view->process;
 	int r = write_names(self, model);
 
 	if (!r)
@@ -386,13 +369,13 @@ static int write_trace(struct pftrace *self, struct model *model)
 	if (!r)
 		r = write_system(self, model);
 	for (uint32_t i = 0; !r && i < model->process_count; i++)
-		if (is_shown(self, model->processes[i]))
+		if (!only || only == model->processes[i])
 			r = write_process(self, model->processes[i]);
 	for (uint32_t i = 0; !r && i < model->thread_count; i++)
-		if (is_shown(self, model->threads[i]->process))
+		if (!only || only == model->threads[i]->process)
 			r = write_thread(self, model->threads[i]);
 	if (!r)
-		r = amd_each_event(self->style->view, pftrace_take, self);
+		r = amd_each_event(self->style->view, event_write, self);
 	if (!r)
 		r = lanes_finish(&self->lanes);
 	if (!r)
@@ -411,8 +394,7 @@ int pftrace_write_styled(struct model *model, const struct pftrace_style *style,
 	if (!r)
 		r = write_trace(&self, model);
 	lanes_done(&self.lanes);
-	if (self.tracks.model)
-		work_tracks_done(&self.tracks);
+	work_tracks_done(&self.tracks);
 	gauges_done(&self.gauges);
 	table_done(&self.counters);
 	bytes_done(&self.trace);

@@ -1,17 +1,17 @@
 /*
- * Samples of Perfetto (PerfSample), on a separate sequence of packets.  Modules, functions and
- * frames are written first, a stack with its first sample.
+ * Samples of Perfetto (PerfSample), and counters over time, each on a separate sequence of packets.
+ * Modules, functions and frames are written first, a stack with its first sample.
  */
-#include "host/export/trace/pftrace_samples.h"
+#include "host/export/trace/pftrace_parts.h"
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
-#include "host/core/cleanup.h"
-#include "host/export/exporter.h"
+#include "host/core/text/print.h"
 #include "host/export/proto.h"
-#include "host/export/trace/pftrace_packet.h"
 #include "host/model/samples/profile.h"
+#include "host/model/windows/windows.h"
 
 #define PACKET_ENOUGH (1u << 20) /* bytes of names in one packet */
 
@@ -51,9 +51,18 @@ struct writer {
 	FILE *out;
 	unsigned kinds;
 	struct bytes trace, packet, interned, inner;
-	bool *is_told; /* by stack */
+	bool *is_written; /* by stack */
 	bool has_begun;
 };
+
+static void writer_done(struct writer *self)
+{
+	free(self->is_written);
+	bytes_done(&self->trace);
+	bytes_done(&self->packet);
+	bytes_done(&self->interned);
+	bytes_done(&self->inner);
+}
 
 static int packet_end(struct writer *self)
 {
@@ -148,30 +157,26 @@ static void put_stack(struct writer *self, uint32_t stack)
 	}
 	proto_message(&self->interned, INTERNED_STACKS, &self->inner);
 	proto_message(&self->packet, PACKET_INTERNED, &self->interned);
-	self->is_told[stack] = true;
-}
-
-static bool is_in_kernel(const struct samples *samples, uint32_t stack)
-{
-	const struct sample_frame *frame = &samples->frames[samples->stacks[stack].frame];
-
-	return samples->codes[frame->code].kind == CODE_KERNEL;
+	self->is_written[stack] = true;
 }
 
 static int write_sample(const struct sample_event *event, void *context)
 {
 	struct writer *self = context;
+	const struct samples *samples = self->model->samples;
+	const struct sample_frame *frame;
 
 	if (!(self->kinds & KIND_BIT(event->kind)) || event->stack == STACK_NONE)
 		return 0;
-	if (!self->is_told[event->stack])
+	frame = &samples->frames[samples->stacks[event->stack].frame];
+	if (!self->is_written[event->stack])
 		put_stack(self, event->stack);
 	proto_number(&self->inner, SAMPLE_CPU, event->cpu);
 	proto_number(&self->inner, SAMPLE_PID, (uint64_t)event->thread->process->pid);
 	proto_number(&self->inner, SAMPLE_TID, (uint64_t)event->thread->tid);
 	proto_number(&self->inner, SAMPLE_STACK, (uint64_t)event->stack + 1);
 	proto_number(&self->inner, SAMPLE_MODE,
-		     is_in_kernel(self->model->samples, event->stack) ? MODE_KERNEL : MODE_USER);
+		     samples->codes[frame->code].kind == CODE_KERNEL ? MODE_KERNEL : MODE_USER);
 	if (event->end != STACK_COMPLETE)
 		proto_number(&self->inner, SAMPLE_ERROR, unwind_errors[event->end]);
 	proto_message(&self->packet, PACKET_SAMPLE, &self->inner);
@@ -186,14 +191,69 @@ int pftrace_samples_write(struct model *model, FILE *out)
 
 	if (!model->samples->count)
 		return 0;
-	self.is_told = calloc(model->samples->stack_count + 1, sizeof(*self.is_told));
-	r = self.is_told ? write_names(&self) : -ENOMEM;
+	self.is_written = calloc(model->samples->stack_count + 1, sizeof(*self.is_written));
+	r = self.is_written ? write_names(&self) : -ENOMEM;
 	if (!r)
 		r = model_each_sample(model, write_sample, &self);
-	free(self.is_told);
-	bytes_done(&self.trace);
-	bytes_done(&self.packet);
-	bytes_done(&self.interned);
-	bytes_done(&self.inner);
+	writer_done(&self);
+	return r;
+}
+
+/* Field numbers of counters. */
+enum { TRACK_UUID = 1, TRACK_NAME = 2, TRACK_PARENT = 5, TRACK_COUNTER = 8 };
+enum { COUNTER_UNIT_NAME = 6 };
+enum { EVENT_TYPE = 9, EVENT_TRACK = 11, EVENT_COUNTER_REAL = 44, TYPE_COUNTER = 4 };
+
+static uint64_t metric_track(const struct model_metric *metric)
+{
+	return 1ull << 61 | metric->number;
+}
+
+static int track_write(struct writer *self, const struct model_metric *metric)
+{
+	const char *unit = metric_rate_unit(metric);
+	char title[256], name[300];
+
+	metric_title(self->model, metric, title, sizeof(title));
+	print_into(name, sizeof(name), "%s%s%s%s", title, unit[0] ? " (" : "", unit,
+		   unit[0] ? ")" : "");
+	proto_text(&self->interned, COUNTER_UNIT_NAME, unit);
+	proto_number(&self->inner, TRACK_UUID, metric_track(metric));
+	proto_text(&self->inner, TRACK_NAME, name);
+	if (metric->process) /* its track: see pftrace.c */
+		proto_number(&self->inner, TRACK_PARENT, 1 + metric->process->number);
+	proto_message(&self->inner, TRACK_COUNTER, &self->interned);
+	proto_message(&self->packet, PACKET_TRACK, &self->inner);
+	return packet_write(&self->trace, &self->packet, SEQUENCE_WINDOWS, self->out);
+}
+
+static int point_write(const struct model_metric *metric, uint64_t time_ns, double value,
+		       void *context)
+{
+	struct writer *self = context;
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof(bits));
+	proto_number(&self->packet, PACKET_TIMESTAMP, time_ns);
+	proto_number(&self->inner, EVENT_TYPE, TYPE_COUNTER);
+	proto_number(&self->inner, EVENT_TRACK, metric_track(metric));
+	proto_fixed(&self->inner, EVENT_COUNTER_REAL, bits);
+	proto_message(&self->packet, PACKET_EVENT, &self->inner);
+	return packet_write(&self->trace, &self->packet, SEQUENCE_WINDOWS, self->out);
+}
+
+int pftrace_windows_write(struct model *model, FILE *out)
+{
+	struct writer self = { .model = model, .out = out };
+	size_t count = model->windows.metric_count;
+	int r = 0;
+
+	if (!model->windows.count)
+		return 0;
+	for (size_t i = 0; !r && i < count; i++)
+		r = track_write(&self, &model->windows.metrics[i]);
+	if (!r)
+		r = model_each_point(model, point_write, &self);
+	writer_done(&self);
 	return r;
 }

@@ -33,19 +33,11 @@ int work_tracks_init(struct work_tracks *ret, const struct model *model,
 
 void work_tracks_done(struct work_tracks *tracks)
 {
-	agents_free(tracks->agents, tracks->model);
+	if (tracks->agents)
+		agents_free(tracks->agents, tracks->model);
 	free(tracks->items);
 	table_done(&tracks->by_owner);
 	*tracks = (struct work_tracks){ 0 };
-}
-
-static uint64_t value_or_0(const struct call *call, enum value_kind kind)
-{
-	uint64_t value = 0;
-
-	if (kind != VALUE_NONE)
-		call_value(call, kind, &value);
-	return value;
 }
 
 int work_tracks_agent(struct work_tracks *tracks, const struct model_process *process,
@@ -61,6 +53,14 @@ int work_tracks_agent(struct work_tracks *tracks, const struct model_process *pr
 	else
 		snprintf(ret, room, "Agent [%" PRIu64 "]", agent->number);
 	return 0;
+}
+
+/* The number that distinguishes tracks of one device. */
+static uint64_t second_number(const struct call *call)
+{
+	enum value_kind kind = track_words[call->function->domain].second;
+
+	return kind == VALUE_NONE ? 0 : call_number(call, kind);
 }
 
 /* Threads by their index in the process, as in AMD's tool. */
@@ -82,20 +82,20 @@ static uint64_t thread_index(const struct model *model, const struct model_proce
 /* For freed memory the device is often unknown. */
 static bool has_no_device(const struct call *call)
 {
-	uint64_t operation = value_or_0(call, VALUE_OPERATION);
+	uint64_t operation = call_number(call, VALUE_OPERATION);
 
-	return call->function->domain == DOMAIN_MEMORY && !value_or_0(call, VALUE_DEVICE) &&
+	return call->function->domain == DOMAIN_MEMORY && !call_number(call, VALUE_DEVICE) &&
 	       (operation == MEMORY_FREE || operation == MEMORY_VIRTUAL_FREE);
 }
 
 static int name_track(struct work_tracks *tracks, const struct call *call, struct work_track *track)
 {
 	unsigned domain = call->function->domain;
-	uint64_t second = value_or_0(call, track_words[domain].second);
+	uint64_t second = second_number(call);
 	const char *type, *words = track_words[domain].head;
 	const char *head = words ? words : domain_name(domain);
 	char agent[64];
-	int r = work_tracks_agent(tracks, call->process, value_or_0(call, VALUE_DEVICE), agent,
+	int r = work_tracks_agent(tracks, call->process, call_number(call, VALUE_DEVICE), agent,
 				  sizeof(agent), &type);
 
 	if (r)
@@ -108,7 +108,7 @@ static int name_track(struct work_tracks *tracks, const struct call *call, struc
 	else if (domain == DOMAIN_COPY)
 		snprintf(track->name, sizeof(track->name),
 			 "%s AGENT [%" PRIu64 "] THREAD [%" PRIu64 "] (%s)", head,
-			 value_or_0(call, VALUE_DEVICE),
+			 call_number(call, VALUE_DEVICE),
 			 thread_index(tracks->model, call->process, second), type);
 	else
 		snprintf(track->name, sizeof(track->name), "%s %s (%s)", head, agent, type);
@@ -126,7 +126,7 @@ static int work_tracks_add(struct work_tracks *tracks, const struct call *call, 
 	if (!is_stream)
 		return name_track(tracks, call, track);
 	snprintf(track->name, sizeof(track->name), "STREAM [%" PRIu64 "]",
-		 value_or_0(call, VALUE_STREAM));
+		 call_number(call, VALUE_STREAM));
 	return 0;
 }
 
@@ -136,7 +136,7 @@ static int work_tracks_add(struct work_tracks *tracks, const struct call *call, 
 static uint64_t track_device(const struct work_tracks *tracks, const struct call *call,
 			     unsigned *domain)
 {
-	uint64_t device = value_or_0(call, VALUE_DEVICE);
+	uint64_t device = call_number(call, VALUE_DEVICE);
 
 	if (has_no_device(call))
 		return UINT32_MAX;
@@ -151,8 +151,7 @@ int work_tracks_find(struct work_tracks *tracks, const struct call *call, uint32
 {
 	unsigned domain = call->function->domain;
 	bool is_stream = tracks->is_by_stream && (domain == DOMAIN_KERNEL || domain == DOMAIN_COPY);
-	uint64_t second = is_stream ? value_or_0(call, VALUE_STREAM)
-				    : value_or_0(call, track_words[domain].second);
+	uint64_t second = is_stream ? call_number(call, VALUE_STREAM) : second_number(call);
 	uint64_t device = is_stream ? 0 : track_device(tracks, call, &domain);
 	uint64_t owner = (uint64_t)call->process->number << 8 | (is_stream ? 0 : domain);
 	bool is_full = tracks->max && tracks->count >= tracks->max;

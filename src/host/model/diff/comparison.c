@@ -1,16 +1,24 @@
 /*
- * Matches two recordings and adds them up.
+ * Matches two recordings, adds them up, and warns where they are hard to compare.
  */
 #include "host/model/diff/comparison.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/table.h"
+#include "host/core/text/plural.h"
+
+/* Fewer samples than this are unreliable. */
+#define FEW_SAMPLES 200u
+/* Percent of complete stacks. */
+#define COMPLETE_POINTS 5.0
 
 /* Replaces the executable's name, which may differ; no file has this name. */
 #define EXECUTABLE "/"
@@ -139,24 +147,19 @@ static void add_threads(struct comparison *self, enum side number)
 	}
 }
 
-/* Kish: samples of unequal weight are as informative as this many of equal weight. */
-static double even_samples(const struct profile *profile)
-{
-	double all = (double)profile->weight_ns;
-
-	return profile->squares > 0 ? all * all / profile->squares : 0;
-}
-
 static int add_side(struct comparison *self, enum side number)
 {
 	struct compared_side *side = &self->sides[number];
 	struct profile_filter filter = { .kinds = self->kinds, .is_by_thread = true };
+	double all;
 
 	if (sample_profile_gather(&side->profile, side->model, &filter) ||
 	    add_functions(self, number))
 		return -ENOMEM;
 	add_threads(self, number);
-	side->even_samples = even_samples(&side->profile);
+	/* Kish: samples of unequal weight are as informative as this many of equal weight. */
+	all = (double)side->profile.weight_ns;
+	side->even_samples = side->profile.squares > 0 ? all * all / side->profile.squares : 0;
 	return 0;
 }
 
@@ -225,4 +228,107 @@ unsigned comparison_kinds(const struct model *a, const struct model *b)
 {
 	return a->samples->kinds[SAMPLE_RUNNING] && b->samples->kinds[SAMPLE_RUNNING] ? KINDS_ON_CPU
 										      : KINDS_ALL;
+}
+
+const char *side_name(enum side side)
+{
+	return side == SIDE_A ? "A" : "B";
+}
+
+void comparison_title(const struct comparison *comparison, enum side side, char *ret, size_t room)
+{
+	const struct compared_side *self = &comparison->sides[side];
+	const struct model *model = self->model;
+	char process[128] = "";
+
+	if (model->process_count)
+		snprintf(process, sizeof(process), ": %s (%d)", model->processes[0]->name,
+			 model->processes[0]->pid);
+	snprintf(ret, room, "%s: %s%s", side_name(side), self->path, process);
+}
+
+void comparison_describe(const struct comparison *comparison, enum side side, char *ret,
+			 size_t room)
+{
+	const struct samples *samples = comparison->sides[side].model->samples;
+
+	snprintf(ret, room,
+		 "%" PRIu64 " sample%s in %.3f s at %u Hz by %s; %" PRIu64
+		 " lost; %.2f %% complete",
+		 samples->count, plural(samples->count),
+		 (double)(samples->last_ns - samples->first_ns) / 1e9, samples->hz,
+		 samples->sampler, samples->lost, (double)samples_complete(samples) / 100);
+}
+
+struct warnings {
+	char (*texts)[COMPARISON_WARNING_SIZE];
+	size_t count;
+};
+
+static void warning_add(struct warnings *self, const char *format, ...) PRINTF_LIKE(2, 3);
+static void warning_add(struct warnings *self, const char *format, ...)
+{
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(self->texts[self->count++], COMPARISON_WARNING_SIZE, format, arguments);
+	va_end(arguments);
+}
+
+static void warn_events(struct warnings *self, unsigned kinds, const struct samples *a,
+			const struct samples *b)
+{
+	bool a_has_waits = a->flags & SAMPLING_OFF_CPU, a_has_kernel = a->flags & SAMPLING_KERNEL;
+
+	if (((a->flags ^ b->flags) & SAMPLING_OFF_CPU) && kinds != KINDS_ON_CPU)
+		warning_add(self,
+			    "different events: only %s was recorded with --off-cpu, so only %s has "
+			    "waits",
+			    side_name(a_has_waits ? SIDE_A : SIDE_B),
+			    side_name(a_has_waits ? SIDE_A : SIDE_B));
+	if ((a->flags ^ b->flags) & SAMPLING_KERNEL)
+		warning_add(self,
+			    "different events: only %s has the kernel's frames; in %s its time is "
+			    "that of its callers",
+			    side_name(a_has_kernel ? SIDE_A : SIDE_B),
+			    side_name(a_has_kernel ? SIDE_B : SIDE_A));
+	if (a->hz != b->hz)
+		warning_add(
+			self,
+			"different rates: %u Hz in A, %u Hz in B; shares can be compared, counts "
+			"cannot",
+			a->hz, b->hz);
+	if (strcmp(a->sampler, b->sampler))
+		warning_add(self,
+			    "different samplers: %.64s in A, %.64s in B; they do not see the same",
+			    a->sampler, b->sampler);
+}
+
+size_t comparison_warnings(const struct comparison *comparison,
+			   char ret[COMPARISON_WARNINGS_MAX][COMPARISON_WARNING_SIZE])
+{
+	const struct compared_side *sides = comparison->sides;
+	const struct samples *a = sides[SIDE_A].model->samples, *b = sides[SIDE_B].model->samples;
+	double complete_a = (double)samples_complete(a) / 100;
+	double complete_b = (double)samples_complete(b) / 100;
+	uint64_t count_a = sides[SIDE_A].profile.sample_count;
+	uint64_t count_b = sides[SIDE_B].profile.sample_count;
+	struct warnings self = { .texts = ret };
+
+	warn_events(&self, comparison->kinds, a, b);
+	if (fabs(complete_a - complete_b) > COMPLETE_POINTS)
+		warning_add(
+			&self,
+			"%.2f %% of the stacks are complete in A, %.2f %% in B: totals of outer "
+			"functions differ for that alone",
+			complete_a, complete_b);
+	if (a->lost || b->lost)
+		warning_add(&self, "samples were lost: %" PRIu64 " in A, %" PRIu64 " in B", a->lost,
+			    b->lost);
+	if (count_a < FEW_SAMPLES || count_b < FEW_SAMPLES)
+		warning_add(&self,
+			    "few samples (%" PRIu64 " in A, %" PRIu64
+			    " in B): only large differences are more than chance",
+			    count_a, count_b);
+	return self.count;
 }

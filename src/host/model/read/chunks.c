@@ -1,7 +1,8 @@
 /*
  * Reads the chunks of a recording into a model.
  */
-#include "host/model/read/chunks.h"
+
+#include "host/model/read/read.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +10,6 @@
 
 #include "host/core/room.h"
 #include "host/core/text/text.h"
-#include "host/model/read/index.h"
 #include "host/model/samples/samples.h"
 #include "host/model/windows/windows.h"
 #include "host/recording/facts.h"

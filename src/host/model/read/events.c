@@ -4,7 +4,7 @@
  */
 
 #include "host/model/read/ranges.h"
-#include "host/model/read/stream.h"
+#include "host/model/read/read.h"
 #include "host/model/samples/samples.h"
 
 struct events {

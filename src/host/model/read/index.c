@@ -1,7 +1,8 @@
 /*
  * The index of records, made while the file is read for the first time.
  */
-#include "host/model/read/index.h"
+
+#include "host/model/read/read.h"
 
 #include <errno.h>
 #include <string.h>

@@ -2,6 +2,7 @@
  * A recording as a model: opens it, reads it whole, adds it up, and says what it lacks.
  */
 #include "host/model/model.h"
+#include "host/model/read/read.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -10,9 +11,6 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/model/read/chunks.h"
-#include "host/model/read/index.h"
-#include "host/model/samples/raw_stacks.h"
 #include "host/model/samples/samples.h"
 #include "host/model/windows/windows.h"
 #include "host/recording/facts.h"

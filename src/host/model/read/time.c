@@ -1,7 +1,7 @@
 /*
  * Ticks into nanoseconds: a line through two points where all clocks were read together.
  */
-#include "host/model/read/index.h"
+#include "host/model/read/read.h"
 #include "host/model/samples/samples.h"
 
 #define SHIFT   40

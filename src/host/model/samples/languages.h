@@ -4,9 +4,7 @@
  */
 #pragma once
 
-#include "host/core/err.h"
-
-#include <stdbool.h>
+#include "host/model/samples/samples.h"
 
 /* LANGUAGE_ALL, LANGUAGE_NATIVE, then the indexes of a table. */
 enum language { LANGUAGE_ALL, LANGUAGE_NATIVE, LANGUAGE_FIRST };
@@ -21,3 +19,10 @@ const char *language_name(unsigned language);
 bool language_find(const char *name, unsigned *ret);
 /* "native, python": all that can be found. */
 void languages_list(char *ret, size_t room);
+
+/* Removes frames of other languages from the stacks, permanently; samples without any left are no
+ * longer visited, except for native ones.  Returns how many are still visited; or -ENOMEM. */
+int64_t model_show_only(struct model *model, unsigned language) MUST_CHECK;
+
+/* Code is called by its whole path. */
+void model_show_paths(struct model *model);

@@ -9,16 +9,15 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/core/room.h"
-#include "host/core/table.h"
+#include "host/core/rows.h"
 #include "shared/base/hash.h"
 
-#define NOBODY UINT32_MAX
+#define FUNCTION_NONE UINT32_MAX
 
-/* By number of function: how much, and the entry that was added last. */
-struct sums {
-	uint64_t *total_ns;
-	uint32_t *stamps;
+/* Of one function: how much, and the entry that was added last. */
+struct sum {
+	uint64_t total_ns;
+	uint32_t stamp;
 };
 
 struct line_sum {
@@ -30,68 +29,43 @@ struct finding {
 	const struct profile *profile;
 	const struct samples *samples;
 	uint32_t function;
-	struct sums callers, callees;
-	struct table line_numbers; /* (hash of the file, line) */
+	struct sum *callers, *callees; /* by number of function */
+	struct row_index by_line;      /* (hash of the file, line) */
 	struct line_sum *lines;
-	size_t line_count, line_room;
+	uint32_t line_count;
 	struct neighbours *found;
 	uint32_t stamp; /* of the entry */
 	uint64_t weight_ns;
 };
 
-static int sums_init(struct sums *sums, size_t count)
-{
-	sums->total_ns = calloc(count + 1, sizeof(*sums->total_ns));
-	sums->stamps = calloc(count + 1, sizeof(*sums->stamps));
-	return sums->total_ns && sums->stamps ? 0 : -ENOMEM;
-}
-
 static void finding_done_at_scope_end(struct finding *self)
 {
-	free(self->callers.total_ns);
-	free(self->callers.stamps);
-	free(self->callees.total_ns);
-	free(self->callees.stamps);
+	free(self->callers);
+	free(self->callees);
 	free(self->lines);
-	table_done(&self->line_numbers);
+	table_done(&self->by_line.numbers);
 }
 
-static void add_neighbour(const struct finding *self, struct sums *sums, uint32_t number)
+static void add_neighbour(const struct finding *self, struct sum *sums, uint32_t number)
 {
-	if (number == NOBODY || sums->stamps[number] == self->stamp)
+	if (number == FUNCTION_NONE || sums[number].stamp == self->stamp)
 		return;
-	sums->stamps[number] = self->stamp;
-	sums->total_ns[number] += self->weight_ns;
-}
-
-static int find_line(struct finding *self, const struct sample_location *location,
-		     struct line_sum **ret)
-{
-	struct table_entry *entry;
-	bool is_new;
-
-	if (make_room(&self->lines, self->line_count, &self->line_room, sizeof(*self->lines)))
-		return -ENOMEM;
-	entry = table_make(&self->line_numbers, hash_bytes(location->file, strlen(location->file)),
-			   location->line, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->line_count;
-		self->lines[self->line_count++] =
-			(struct line_sum){ .line = { .file = location->file,
-						     .line = location->line } };
-	}
-	*ret = &self->lines[entry->value];
-	return 0;
+	sums[number].stamp = self->stamp;
+	sums[number].total_ns += self->weight_ns;
 }
 
 static int add_line(struct finding *self, const struct sample_location *location, bool is_self)
 {
-	struct line_sum *sum;
+	struct line_sum *sum =
+		row_find(&self->by_line,
+			 (struct row_key){ hash_bytes(location->file, strlen(location->file)),
+					   location->line },
+			 &self->lines, &self->line_count, sizeof(*sum));
 
-	if (find_line(self, location, &sum))
+	if (!sum)
 		return -ENOMEM;
+	if (!sum->line.file)
+		sum->line = (struct hot_line){ .file = location->file, .line = location->line };
 	sum->line.self_ns += is_self ? self->weight_ns : 0;
 	if (sum->stamp != self->stamp)
 		sum->line.total_ns += self->weight_ns;
@@ -99,14 +73,14 @@ static int add_line(struct finding *self, const struct sample_location *location
 	return 0;
 }
 
-/* inner: the function it called here, NOBODY where it is the innermost. */
+/* inner: the function it called here, FUNCTION_NONE where it is the innermost. */
 static int add_location(struct finding *self, const struct sample_location *location,
 			uint32_t inner, bool is_self, bool *is_met)
 {
 	self->found->total_ns += *is_met ? 0 : self->weight_ns;
 	self->found->self_ns += is_self ? self->weight_ns : 0;
 	*is_met = true;
-	add_neighbour(self, &self->callees, inner);
+	add_neighbour(self, self->callees, inner);
 	return add_line(self, location, is_self);
 }
 
@@ -114,7 +88,7 @@ static int add_location(struct finding *self, const struct sample_location *loca
 static int add_entry(struct finding *self, const struct profile_entry *entry)
 {
 	const struct samples *samples = self->samples;
-	uint32_t inner = NOBODY, place = profile_place(samples, entry);
+	uint32_t inner = FUNCTION_NONE, place = profile_place(samples, entry);
 	bool is_met = false;
 	int r = 0;
 
@@ -127,7 +101,7 @@ static int add_entry(struct finding *self, const struct profile_entry *entry)
 				&samples->locations[frame->first_location + i];
 
 			if (inner == self->function)
-				add_neighbour(self, &self->callers, location->function);
+				add_neighbour(self, self->callers, location->function);
 			if (location->function == self->function)
 				r = add_location(self, location, inner, at == place && !i, &is_met);
 			inner = location->function;
@@ -154,25 +128,25 @@ static int by_line_total(const void *left, const void *right)
 	return a->line < b->line ? -1 : a->line > b->line;
 }
 
-static int take_neighbours(const struct finding *self, const struct sums *sums,
+static int list_neighbours(const struct finding *self, const struct sum *sums,
 			   struct neighbour **ret, size_t *ret_count)
 {
 	size_t count = 0;
 
 	for (size_t i = 0; i < self->samples->function_count; i++)
-		count += sums->stamps[i] != 0;
+		count += sums[i].stamp != 0;
 	*ret = calloc(count + 1, sizeof(**ret));
 	if (!*ret)
 		return -ENOMEM;
 	for (size_t i = 0; i < self->samples->function_count; i++)
-		if (sums->stamps[i])
+		if (sums[i].stamp)
 			(*ret)[(*ret_count)++] = (struct neighbour){ &self->samples->functions[i],
-								     sums->total_ns[i] };
+								     sums[i].total_ns };
 	qsort(*ret, *ret_count, sizeof(**ret), by_total);
 	return 0;
 }
 
-static int take_lines(const struct finding *self)
+static int list_lines(const struct finding *self)
 {
 	struct neighbours *found = self->found;
 
@@ -186,30 +160,26 @@ static int take_lines(const struct finding *self)
 	return 0;
 }
 
-static int add_all(struct finding *self)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < self->profile->count; i++) {
-		self->stamp = (uint32_t)i + 1;
-		r = add_entry(self, &self->profile->entries[i]);
-	}
-	return r;
-}
-
 int neighbours_find(struct neighbours *ret, const struct profile *profile, uint32_t function)
 {
+	size_t functions = profile->samples->function_count;
 	CLEANUP(finding_done)
 	struct finding self = {
 		.profile = profile, .samples = profile->samples, .function = function, .found = ret
 	};
+	int r;
 
 	*ret = (struct neighbours){ 0 };
-	if (sums_init(&self.callers, profile->samples->function_count) ||
-	    sums_init(&self.callees, profile->samples->function_count) || add_all(&self) ||
-	    take_neighbours(&self, &self.callers, &ret->callers, &ret->caller_count) ||
-	    take_neighbours(&self, &self.callees, &ret->callees, &ret->callee_count) ||
-	    take_lines(&self)) {
+	self.callers = calloc(functions + 1, sizeof(*self.callers));
+	self.callees = calloc(functions + 1, sizeof(*self.callees));
+	r = self.callers && self.callees ? 0 : -ENOMEM;
+	for (size_t i = 0; !r && i < profile->count; i++) {
+		self.stamp = (uint32_t)i + 1;
+		r = add_entry(&self, &profile->entries[i]);
+	}
+	if (r || list_neighbours(&self, self.callers, &ret->callers, &ret->caller_count) ||
+	    list_neighbours(&self, self.callees, &ret->callees, &ret->callee_count) ||
+	    list_lines(&self)) {
 		neighbours_done(ret);
 		return -ENOMEM;
 	}

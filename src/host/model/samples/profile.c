@@ -9,52 +9,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/core/room.h"
-#include "host/core/table.h"
+#include "host/core/rows.h"
 
 struct gathering {
 	struct profile *profile;
 	const struct profile_filter *filter;
-	struct table table; /* indexes of entries */
+	struct row_index by_stack;
 };
 
-static bool is_wanted(const struct profile_filter *filter, const struct sample_event *event)
-{
-	return (!filter->kinds || filter->kinds & KIND_BIT(event->kind)) &&
-	       (!filter->is_one_thread || event->thread->number == filter->thread);
-}
-
-static int profile_gather(const struct sample_event *event, void *context)
+static int sample_add(const struct sample_event *event, void *context)
 {
 	struct gathering *self = context;
+	const struct profile_filter *filter = self->filter;
 	struct profile *profile = self->profile;
-	uint32_t thread = self->filter->is_by_thread ? event->thread->number : THREAD_NONE;
-	struct table_entry *entry;
-	bool is_new;
+	uint32_t thread = filter->is_by_thread ? event->thread->number : THREAD_NONE;
+	double square = (double)event->weight_ns * (double)event->weight_ns;
+	struct profile_entry *entry;
 
-	if (!is_wanted(self->filter, event))
+	if ((filter->kinds && !(filter->kinds & KIND_BIT(event->kind))) ||
+	    (filter->is_one_thread && event->thread->number != filter->thread))
 		return 0;
-	entry = table_make(&self->table, (uint64_t)thread << 32 | event->stack,
-			   (uint64_t)event->kind << 8 | event->end, &is_new);
-	if (!entry ||
-	    make_room(&profile->entries, profile->count, &profile->room, sizeof(*profile->entries)))
+	entry = row_find(&self->by_stack,
+			 (struct row_key){ (uint64_t)thread << 32 | event->stack,
+					   (uint64_t)event->kind << 8 | event->end },
+			 &profile->entries, &profile->count, sizeof(*entry));
+	if (!entry)
 		return -ENOMEM;
-	if (is_new) {
-		entry->value = profile->count;
-		profile->entries[profile->count++] = (struct profile_entry){
-			.thread = thread,
-			.stack = event->stack,
-			.kind = event->kind,
-			.end = event->end,
-		};
-	}
-	profile->entries[entry->value].count += event->count;
-	profile->entries[entry->value].weight_ns += event->weight_ns;
-	profile->entries[entry->value].squares +=
-		(double)event->weight_ns * (double)event->weight_ns;
+	entry->thread = thread;
+	entry->stack = event->stack;
+	entry->kind = event->kind;
+	entry->end = event->end;
+	entry->count += event->count;
+	entry->weight_ns += event->weight_ns;
+	entry->squares += square;
 	profile->sample_count += event->count;
 	profile->weight_ns += event->weight_ns;
-	profile->squares += (double)event->weight_ns * (double)event->weight_ns;
+	profile->squares += square;
 	return 0;
 }
 
@@ -76,10 +66,9 @@ int sample_profile_gather(struct profile *ret, struct model *model,
 	int r;
 
 	*ret = (struct profile){ .samples = model->samples };
-	r = model_each_sample(model, profile_gather, &self);
-	table_done(&self.table);
-	if (ret->count)
-		qsort(ret->entries, ret->count, sizeof(*ret->entries), by_weight);
+	r = model_each_sample(model, sample_add, &self);
+	table_done(&self.by_stack.numbers);
+	rows_sort(ret->entries, ret->count, sizeof(*ret->entries), by_weight);
 	return r;
 }
 
@@ -180,38 +169,26 @@ static int by_self(const void *left, const void *right)
 	return strcmp(a->function->name, b->function->name);
 }
 
-/* Drops functions without samples. */
-static void sort_rows(struct hot_functions *hot, size_t all)
-{
-	for (size_t i = 0; i < all; i++)
-		if (hot->rows[i].total_count)
-			hot->rows[hot->count++] = hot->rows[i];
-	if (hot->count)
-		qsort(hot->rows, hot->count, sizeof(*hot->rows), by_self);
-}
-
-static void add_all(struct hot_functions *hot, const struct profile *profile, uint32_t *stamps)
-{
-	const struct samples *samples = profile->samples;
-
-	for (size_t i = 0; i < samples->function_count; i++)
-		hot->rows[i].function = &samples->functions[i];
-	for (size_t i = 0; i < profile->count; i++)
-		add_entry(profile, &profile->entries[i], hot->rows, stamps, (uint32_t)i + 1);
-}
-
 int hot_functions_find(struct hot_functions *ret, const struct profile *profile)
 {
-	size_t count = profile->samples->function_count;
+	const struct samples *samples = profile->samples;
+	size_t count = samples->function_count;
 	uint32_t *stamps;
 
 	*ret = (struct hot_functions){ .rows = calloc(count + 1, sizeof(*ret->rows)) };
 	stamps = ret->rows ? calloc(count + 1, sizeof(*stamps)) : NULL;
 	if (!stamps)
 		return -ENOMEM;
-	add_all(ret, profile, stamps);
+	for (size_t i = 0; i < count; i++)
+		ret->rows[i].function = &samples->functions[i];
+	for (size_t i = 0; i < profile->count; i++)
+		add_entry(profile, &profile->entries[i], ret->rows, stamps, (uint32_t)i + 1);
 	free(stamps);
-	sort_rows(ret, count);
+	/* Drops functions without samples. */
+	for (size_t i = 0; i < count; i++)
+		if (ret->rows[i].total_count)
+			ret->rows[ret->count++] = ret->rows[i];
+	rows_sort(ret->rows, ret->count, sizeof(*ret->rows), by_self);
 	return 0;
 }
 
@@ -243,19 +220,6 @@ int thread_profiles_find(struct thread_profile **ret, struct model *model)
 	return model_each_sample(model, add_to_thread, ret);
 }
 
-static void add_to_process(struct process_profile *process, const struct thread_profile *thread)
-{
-	uint64_t samples = 0;
-
-	for (unsigned i = 0; i < SAMPLE_KINDS; i++) {
-		samples += thread->counts[i];
-		process->weights_ns[i] += thread->weights_ns[i];
-	}
-	process->threads += samples > 0;
-	process->samples += samples;
-	process->incomplete += thread->incomplete;
-}
-
 int process_profiles_add_up(struct process_profile **ret, const struct model *model,
 			    const struct thread_profile *threads)
 {
@@ -264,20 +228,24 @@ int process_profiles_add_up(struct process_profile **ret, const struct model *mo
 		return -ENOMEM;
 	for (uint32_t i = 0; i < model->process_count; i++)
 		(*ret)[i].process = model->processes[i];
-	for (uint32_t i = 0; i < model->thread_count; i++)
-		if (threads[i].thread->process)
-			add_to_process(&(*ret)[threads[i].thread->process->number], &threads[i]);
+	for (uint32_t i = 0; i < model->thread_count; i++) {
+		const struct model_process *process = threads[i].thread->process;
+		struct process_profile *row = process ? &(*ret)[process->number] : NULL;
+		uint64_t samples = thread_profile_count(&threads[i]);
+
+		if (!row)
+			continue;
+		for (unsigned kind = 0; kind < SAMPLE_KINDS; kind++)
+			row->weights_ns[kind] += threads[i].weights_ns[kind];
+		row->threads += samples > 0;
+		row->samples += samples;
+		row->incomplete += threads[i].incomplete;
+	}
 	return 0;
 }
 
-/* None of n samples, or all: the rule of three, 3 / n.  Samples of unlike weights count as fewer.
- */
-static double extreme_error(const struct profile *profile, double all)
-{
-	return MIN(3 * profile->squares / (all * all), 1);
-}
-
-/* Of a ratio of sums: share * (1 - share) / count where all weights are the same. */
+/* Of a ratio of sums: share * (1 - share) / count where all weights are the same.  None of n
+ * samples, or all: the rule of three, 3 / n; samples of unlike weights count as fewer. */
 uint64_t share_error(const struct hot_function *function, const struct profile *profile)
 {
 	double all = (double)profile->weight_ns, share = (double)function->self_ns / all;
@@ -288,7 +256,7 @@ uint64_t share_error(const struct hot_function *function, const struct profile *
 
 	if (all <= 0)
 		return 0;
-	return (uint64_t)(10000 * (is_extreme ? extreme_error(profile, all)
+	return (uint64_t)(10000 * (is_extreme ? MIN(3 * profile->squares / (all * all), 1)
 					      : 1.96 * sqrt(variance) / all) +
 			  0.5);
 }

@@ -26,7 +26,8 @@ struct profile_entry {
 struct profile {
 	const struct samples *samples;
 	struct profile_entry *entries; /* the heaviest first */
-	size_t count, room;
+	uint32_t count;
+	size_t room;                      /* where the caller adds entries itself */
 	uint64_t sample_count, weight_ns; /* of all entries */
 	double squares;
 };

@@ -2,12 +2,12 @@
  * Numbers stacks of addresses.  Once the recording is open nothing is added any more: a thread that
  * visits its calls may do so while others read its samples.
  */
-#include "host/model/samples/raw_stacks.h"
+
+#include "host/model/samples/samples.h"
 
 #include "host/core/room.h"
 #include "host/core/table.h"
 #include "host/core/text/path.h"
-#include "host/model/samples/samples.h"
 #include "host/recording/pack.h"
 
 #include <errno.h>

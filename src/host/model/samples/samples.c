@@ -12,8 +12,6 @@
 #include "host/core/text/path.h"
 #include "host/core/text/text.h"
 #include "host/model/samples/languages.h"
-#include "host/model/samples/raw_stacks.h"
-#include "host/model/samples/sample_names.h"
 #include "host/model/statistics.h"
 
 struct samples *samples_new(void)

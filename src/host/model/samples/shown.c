@@ -1,28 +1,22 @@
 /*
- * Removes frames from stacks.  A stack is its innermost frame and the stack that called it, which
- * has a smaller number: the rest of a stack is known when its caller's is.
+ * Removes frames of other languages from stacks.
  */
-#include "host/model/samples/shown.h"
+#include "host/model/samples/languages.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-static bool is_of(const struct samples *samples, const struct sample_stack *stack,
-		  unsigned language)
-{
-	uint32_t code = samples->frames[stack->frame].code;
-
-	return language_of_path(samples->codes[code].path) == language;
-}
-
+/* A stack is its innermost frame and the stack that called it, which has a smaller number: the rest
+ * of a stack is known when its caller's is. */
 static void show_stack(struct samples *samples, uint32_t number, unsigned language)
 {
 	struct sample_stack *stack = &samples->stacks[number];
 	uint32_t caller = stack->caller == STACK_NONE ? STACK_NONE : samples->shown[stack->caller];
+	const struct sample_code *code = &samples->codes[samples->frames[stack->frame].code];
 
 	stack->caller = caller;
 	stack->depth = caller == STACK_NONE ? 1 : samples->stacks[caller].depth + 1;
-	samples->shown[number] = is_of(samples, stack, language) ? number : caller;
+	samples->shown[number] = language_of_path(code->path) == language ? number : caller;
 }
 
 static int shown_count(const struct sample_event *event, void *context)

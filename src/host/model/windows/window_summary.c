@@ -1,7 +1,7 @@
 /*
  * Adds windows up.  Means are over the whole time: a long window counts for more than a short one.
  */
-#include "host/model/windows/window_summary.h"
+#include "host/model/windows/windows.h"
 
 #include <errno.h>
 #include <stdlib.h>

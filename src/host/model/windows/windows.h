@@ -43,6 +43,39 @@ const char *metric_form_name(enum metric_form form);
 void metric_title(const struct model *model, const struct model_metric *metric, char *ret,
 		  size_t room);
 
+/* Windows as points of a curve in steps, as trace viewers draw counters: a value (window_rate)
+ * holds from its time to the next one.  Not 0: no more, please. */
+typedef int point_visitor(const struct model_metric *metric, uint64_t time_ns, double value,
+			  void *context);
+
+/* Each window at its beginning; if nothing follows it, a count falls to 0 at its end.  Returns the
+ * visitor's result, or -ENOMEM. */
+int model_each_point(struct model *model, point_visitor *visit, void *context) MUST_CHECK;
+
+/* Totals of windows: for each metric its sum, its mean, and a window's minimum and maximum. */
+struct window_row {
+	const struct model_metric *metric;
+	uint64_t windows;            /* with a value */
+	uint64_t missing, estimated; /* without a value; scaled ones */
+	uint64_t time_ns;            /* of those with a value */
+	double total;                /* of a count */
+	double mean, least, most;    /* by the second where it is a count (window_rate) */
+};
+
+struct window_summary {
+	struct window_row *rows; /* by the number of their metric */
+	size_t count;
+};
+
+/* 0 or -ENOMEM. */
+int window_summary_make(struct model *model, struct window_summary *ret) MUST_CHECK;
+void window_summary_done(struct window_summary *summary);
+
+static inline void window_summary_done_at_scope_end(struct window_summary *summary)
+{
+	window_summary_done(summary);
+}
+
 /* For the reader.  A visitor: counts into struct windows. */
 int windows_count(const struct window *window, void *context);
 int windows_read_metrics(struct model *model, const struct chunk *chunk) MUST_CHECK;

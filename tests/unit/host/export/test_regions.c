@@ -24,14 +24,14 @@ static void take(struct regions *regions, const struct trace_function *function,
 {
 	struct call call = call_of(function, begin_ns, begin_ns + 10);
 
-	assert_int_equal(regions_take(regions, &call), 0);
+	assert_int_equal(regions_add(regions, &call), 0);
 }
 
 static bool wants(const struct regions *regions, uint64_t begin_ns)
 {
 	struct call call = call_of(&other, begin_ns, begin_ns + 1);
 
-	return regions_want(regions, &model, &call);
+	return regions_want(regions, &call);
 }
 
 static void make(struct regions *regions, struct region_options options)
@@ -65,7 +65,7 @@ static void from_the_return_to_the_call(void **state)
 	assert_false(wants(&regions, 109));
 	assert_true(wants(&regions, 110) && wants(&regions, 199));
 	assert_false(wants(&regions, 200) || wants(&regions, 300));
-	assert_false(regions_want(&regions, &model, &pausing));
+	assert_false(regions_want(&regions, &pausing));
 	take(&regions, &resume, 400);
 	assert_true(wants(&regions, 410));
 	regions_done(&regions);
@@ -95,7 +95,7 @@ static void changes_count_in_the_order_of_their_times(void **state)
 
 	(void)state;
 	make(&regions, (struct region_options){ .is_selected = true });
-	assert_int_equal(regions_take(&regions, &slow), 0);
+	assert_int_equal(regions_add(&regions, &slow), 0);
 	take(&regions, &pauses, 200);
 	assert_false(wants(&regions, 250));
 	assert_true(wants(&regions, 300));
@@ -110,7 +110,7 @@ static void a_pause_in_vain_counts_for_nothing(void **state)
 
 	(void)state;
 	make(&regions, (struct region_options){ .is_selected = true, .is_counted = true });
-	assert_int_equal(regions_take(&regions, &slow), 0);
+	assert_int_equal(regions_add(&regions, &slow), 0);
 	take(&regions, &pauses, 200);
 	assert_false(wants(&regions, 250));
 	assert_true(wants(&regions, 300));
@@ -127,9 +127,9 @@ static void markers_are_hidden_on_request(void **state)
 	(void)state;
 	make(&regions, (struct region_options){ .is_selected = true });
 	take(&regions, &resume, 100);
-	assert_true(regions_want(&regions, &model, &marking));
+	assert_true(regions_want(&regions, &marking));
 	regions.options.hides_markers = true;
-	assert_false(regions_want(&regions, &model, &marking));
+	assert_false(regions_want(&regions, &marking));
 	regions_done(&regions);
 }
 

@@ -13,8 +13,7 @@
 
 #include "host/core/clock.h"
 #include "host/model/model.h"
-#include "host/model/windows/window_points.h"
-#include "host/model/windows/window_summary.h"
+#include "host/model/windows/windows.h"
 #include "host/recorder/windows/counter_choice.h"
 #include "host/recorder/windows/device_windows.h"
 

@@ -6,7 +6,7 @@
 
 #include "host/live/store/bins.h"
 #include "host/live/store/curves.h"
-#include "host/model/read/chunks.h"
+#include "host/model/read/read.h"
 #include "host/recording/facts.h"
 
 #include <errno.h>

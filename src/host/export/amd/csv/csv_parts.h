@@ -1,5 +1,5 @@
 /*
- * The parts of AMD's set of CSV files: rows of traces, agents, statistics.
+ * One of AMD's sets of CSV files, and the rows of its traces.
  */
 #pragma once
 
@@ -16,17 +16,9 @@ struct csv_set {
 	struct agents *agents; /* of each process */
 };
 
-/* "PREFIX_suffix.csv", with its first line. */
-int csv_open(struct csv_set *set, struct output_file *file, const char *suffix,
-	     const char *header) MUST_CHECK;
-
 /* By enum amd_domain: the first line of a trace, and one row of it without its end. */
 typedef int csv_row(struct csv_set *set, FILE *out, const struct amd_event *event);
 extern const char *const csv_headers[AMD_DOMAINS];
 extern csv_row *const csv_rows[AMD_DOMAINS];
-
-/* After the traces: by then all agents are known. */
-int csv_agents(struct csv_set *set) MUST_CHECK;
-int csv_stats(struct csv_set *set) MUST_CHECK;
 
 void csv_number(FILE *out, uint64_t number);

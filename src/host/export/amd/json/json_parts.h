@@ -1,6 +1,5 @@
 /*
- * The parts of one process in AMD's results.json: its description, the names of its operations, and
- * its records.
+ * The parts of one process in AMD's results.json.
  */
 #pragma once
 
@@ -21,21 +20,12 @@ struct results {
 
 /* Numbers the functions of the process, for the next two; 0, -ENOMEM. */
 int results_number(struct results *self) MUST_CHECK;
-/* The number of a record's `operation`. */
-uint32_t results_operation(const struct results *self, const struct amd_event *event);
 /* The list of operations of a kind. */
 void results_operations(const struct results *self, enum amd_kind kind);
-
-void results_metadata(const struct results *self);
-void results_agents(const struct results *self);
-int results_strings(struct results *self) MUST_CHECK;
-void results_symbols(const struct results *self);
 int results_records(struct results *self) MUST_CHECK;
 /* The requested counters, and their values. */
 void results_counters(const struct results *self);
 int results_counted(struct results *self) MUST_CHECK;
-/* "dispatch_info" of a kernel. */
-void json_dispatch(struct json *json, const struct amd_event *event);
 
 void json_handle(struct json *json, const char *key, uint64_t handle);
 void json_empty_list(struct json *json, const char *key);

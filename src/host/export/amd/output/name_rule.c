@@ -23,14 +23,17 @@
 		"PMIX_RANK"
 #define SIZE_VARIABLES \
 	"OMPI_COMM_WORLD_SIZE", "MV2_COMM_WORLD_SIZE", "MPI_SIZE", "PMI_SIZE", "SLURM_NTASKS"
-#define JOB_VARIABLES    "SLURM_JOB_ID"
-#define FORMAT_VARIABLES "ROCPROF_DATE_FORMAT", "ROCPROF_TIME_FORMAT"
+#define JOB_VARIABLES  "SLURM_JOB_ID"
+#define DATE_VARIABLES "ROCPROF_DATE_FORMAT"
+#define TIME_VARIABLES "ROCPROF_TIME_FORMAT"
 
 const char *const name_rule_variables[] = { RANK_VARIABLES, SIZE_VARIABLES, JOB_VARIABLES,
-					    FORMAT_VARIABLES, NULL };
+					    DATE_VARIABLES, TIME_VARIABLES, NULL };
 static const char *const rank_variables[] = { RANK_VARIABLES, NULL };
 static const char *const size_variables[] = { SIZE_VARIABLES, NULL };
 static const char *const job_variables[] = { JOB_VARIABLES, NULL };
+static const char *const date_variables[] = { DATE_VARIABLES, NULL };
+static const char *const time_variables[] = { TIME_VARIABLES, NULL };
 
 static const char *variable_of(const struct name_facts *facts, const char *name)
 {
@@ -122,106 +125,16 @@ static bool has_argument(const struct name_facts *facts, unsigned long wanted)
 /* The time format is the user's choice; its result is limited to its room. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void put_time(struct bytes *out, const struct name_facts *facts, const char *variable,
-		     const char *usual)
+static void put_time(struct bytes *out, const struct name_facts *facts, const char *format)
 {
-	const char *format = variable_of(facts, variable);
 	time_t when = facts->launched_s;
 	struct tm parts;
 	char text[256];
 
-	if (localtime_r(&when, &parts) &&
-	    strftime(text, sizeof(text), format && format[0] ? format : usual, &parts))
+	if (localtime_r(&when, &parts) && strftime(text, sizeof(text), format, &parts))
 		put_tame(out, text);
 }
 #pragma GCC diagnostic pop
-
-static void put_hostname(struct bytes *out, const struct name_facts *facts)
-{
-	put_tame(out, facts->hostname);
-}
-
-static void put_pid(struct bytes *out, const struct name_facts *facts)
-{
-	put_number(out, facts->pid);
-}
-
-static void put_parent(struct bytes *out, const struct name_facts *facts)
-{
-	put_number(out, facts->parent);
-}
-
-static void put_group(struct bytes *out, const struct name_facts *facts)
-{
-	put_number(out, facts->group);
-}
-
-static void put_session(struct bytes *out, const struct name_facts *facts)
-{
-	put_number(out, facts->session);
-}
-
-static void put_siblings(struct bytes *out, const struct name_facts *facts)
-{
-	put_number(out, facts->siblings);
-}
-
-static void put_first_set(struct bytes *out, const struct name_facts *facts,
-			  const char *const *names, const char *otherwise)
-{
-	const char *value = first_set(facts, names);
-
-	put_tame(out, value ? value : otherwise);
-}
-
-static void put_rank(struct bytes *out, const struct name_facts *facts)
-{
-	put_first_set(out, facts, rank_variables, "0");
-}
-
-static void put_size(struct bytes *out, const struct name_facts *facts)
-{
-	put_first_set(out, facts, size_variables, "1");
-}
-
-static void put_job(struct bytes *out, const struct name_facts *facts)
-{
-	put_first_set(out, facts, job_variables, "0");
-}
-
-/* Writes what distinguishes processes. */
-static void put_unique(struct bytes *out, const struct name_facts *facts)
-{
-	if (first_set(facts, rank_variables) || first_set(facts, size_variables))
-		put_rank(out, facts);
-	else
-		put_pid(out, facts);
-}
-
-static void put_folder(struct bytes *out, const struct name_facts *facts)
-{
-	put_text(out, facts->folder);
-}
-
-static void put_date(struct bytes *out, const struct name_facts *facts)
-{
-	put_time(out, facts, "ROCPROF_DATE_FORMAT", "%F");
-}
-
-static void put_launch(struct bytes *out, const struct name_facts *facts)
-{
-	put_time(out, facts, "ROCPROF_TIME_FORMAT", "%F_%H.%M");
-}
-
-static void put_all_words(struct bytes *out, const struct name_facts *facts)
-{
-	put_arguments(out, facts, 0, ULONG_MAX - 1);
-}
-
-static void put_further_words(struct bytes *out, const struct name_facts *facts)
-{
-	put_arguments(out, facts, 1, ULONG_MAX - 1);
-}
 
 /* The program without its folder. */
 static void put_tag(struct bytes *out, const struct name_facts *facts)
@@ -236,29 +149,67 @@ static void put_tag(struct bytes *out, const struct name_facts *facts)
 	put_argument(out, word);
 }
 
-static void put_tag_and_words(struct bytes *out, const struct name_facts *facts)
-{
-	put_tag(out, facts);
-	put_further_words(out, facts);
-}
-
-typedef void key_putter(struct bytes *out, const struct name_facts *facts);
+#define FACT(member) offsetof(struct name_facts, member)
 
 static const struct name_key {
 	const char *name;
 	char letter; /* of the short form, 0: it has none */
-	key_putter *put;
+	enum {
+		PUT_NUMBER,
+		PUT_FOLDER, /* its slashes stay */
+		PUT_TAME,
+		PUT_VARIABLE,
+		PUT_TIME,
+		PUT_UNIQUE, /* what distinguishes processes: the rank, or the PID */
+		PUT_TAG,
+		PUT_TAG_AND_ARGUMENTS,
+		PUT_ARGUMENTS,
+	} put;
+	size_t fact; /* the member of the facts; of arguments, the first */
+	const char *const *variables;
+	const char *usual; /* where no variable is set */
 } keys[] = {
-	{ "argv", 0, put_all_words },      { "argt", 0, put_tag_and_words },
-	{ "args", 0, put_further_words },  { "tag", 0, put_tag },
-	{ "hostname", 'h', put_hostname }, { "pid", 'p', put_pid },
-	{ "ppid", 0, put_parent },         { "pgid", 0, put_group },
-	{ "psid", 0, put_session },        { "psize", 0, put_siblings },
-	{ "job", 'j', put_job },           { "rank", 'r', put_rank },
-	{ "size", 's', put_size },         { "nid", 0, put_unique },
-	{ "cwd", 0, put_folder },          { "launch_date", 0, put_date },
-	{ "launch_time", 0, put_launch },
+	{ "argv", 0, PUT_ARGUMENTS, 0 },
+	{ "argt", 0, PUT_TAG_AND_ARGUMENTS, 1 },
+	{ "args", 0, PUT_ARGUMENTS, 1 },
+	{ "tag", 0, PUT_TAG },
+	{ "hostname", 'h', PUT_TAME, FACT(hostname) },
+	{ "pid", 'p', PUT_NUMBER, FACT(pid) },
+	{ "ppid", 0, PUT_NUMBER, FACT(parent) },
+	{ "pgid", 0, PUT_NUMBER, FACT(group) },
+	{ "psid", 0, PUT_NUMBER, FACT(session) },
+	{ "psize", 0, PUT_NUMBER, FACT(siblings) },
+	{ "job", 'j', PUT_VARIABLE, 0, job_variables, "0" },
+	{ "rank", 'r', PUT_VARIABLE, 0, rank_variables, "0" },
+	{ "size", 's', PUT_VARIABLE, 0, size_variables, "1" },
+	{ "nid", 0, PUT_UNIQUE, FACT(pid), rank_variables, "0" },
+	{ "cwd", 0, PUT_FOLDER, FACT(folder) },
+	{ "launch_date", 0, PUT_TIME, 0, date_variables, "%F" },
+	{ "launch_time", 0, PUT_TIME, 0, time_variables, "%F_%H.%M" },
 };
+
+static void put_key(struct bytes *out, const struct name_facts *facts, const struct name_key *key)
+{
+	const void *fact = (const char *)facts + key->fact;
+	const char *value = key->variables ? first_set(facts, key->variables) : NULL;
+	bool has_rank = value || first_set(facts, size_variables);
+
+	value = value ? value : key->usual;
+	if (key->put == PUT_NUMBER || (key->put == PUT_UNIQUE && !has_rank))
+		put_number(out, *(const int64_t *)fact);
+	else if (key->put == PUT_FOLDER)
+		put_text(out, *(const char *const *)fact);
+	else if (key->put == PUT_TAME)
+		put_tame(out, *(const char *const *)fact);
+	else if (key->put == PUT_VARIABLE || key->put == PUT_UNIQUE)
+		put_tame(out, value);
+	else if (key->put == PUT_TIME)
+		put_time(out, facts, value);
+	if (key->put == PUT_TAG || key->put == PUT_TAG_AND_ARGUMENTS)
+		put_tag(out, facts);
+	if (key->put == PUT_ARGUMENTS || key->put == PUT_TAG_AND_ARGUMENTS)
+		put_arguments(out, facts, key->fact, ULONG_MAX - 1);
+}
 
 /* If the text at `at` begins with these words: the text after them, else NULL. */
 static const char *text_behind(const char *at, const char *words)
@@ -268,8 +219,10 @@ static const char *text_behind(const char *at, const char *words)
 	return strncmp(at, words, length) == 0 ? at + length : NULL;
 }
 
-/* "%name%" or "{name}". */
-static const char *take_long_key(const char *at, const struct name_facts *facts, struct bytes *out)
+/* Each replaces what begins at `at`, and returns the text after it; NULL: it is none.
+ * "%name%" or "{name}". */
+static const char *replace_long_key(const char *at, const struct name_facts *facts,
+				    struct bytes *out)
 {
 	const char close[] = { *at == '%' ? '%' : '}', '\0' };
 
@@ -279,14 +232,15 @@ static const char *take_long_key(const char *at, const struct name_facts *facts,
 		end = end ? text_behind(end, close) : NULL;
 		if (!end)
 			continue;
-		keys[i].put(out, facts);
+		put_key(out, facts, &keys[i]);
 		return end;
 	}
 	return NULL;
 }
 
 /* "%arg3%"; a missing argument drops the separator from the next one, too. */
-static const char *take_argument(const char *at, const struct name_facts *facts, struct bytes *out)
+static const char *replace_argument(const char *at, const struct name_facts *facts,
+				    struct bytes *out)
 {
 	const char *digits = text_behind(at + 1, "arg"), *end;
 	char *stop;
@@ -328,7 +282,8 @@ static const char *read_variable(const char *at, char *ret, size_t room)
 	return NULL;
 }
 
-static const char *take_variable(const char *at, const struct name_facts *facts, struct bytes *out)
+static const char *replace_variable(const char *at, const struct name_facts *facts,
+				    struct bytes *out)
 {
 	char name[VARIABLE_MAX];
 	const char *end = read_variable(at, name, sizeof(name));
@@ -338,39 +293,34 @@ static const char *take_variable(const char *at, const struct name_facts *facts,
 	return end;
 }
 
-static const char *take_letter(const char *at, const struct name_facts *facts, struct bytes *out)
+static const char *replace_letter(const char *at, const struct name_facts *facts, struct bytes *out)
 {
 	for (size_t i = 0; *at == '%' && i < ARRAY_SIZE(keys); i++)
 		if (keys[i].letter && keys[i].letter == at[1]) {
-			keys[i].put(out, facts);
+			put_key(out, facts, &keys[i]);
 			return at + 2;
 		}
 	return NULL;
 }
 
-typedef const char *key_taker(const char *at, const struct name_facts *facts, struct bytes *out);
-
-static key_taker *const takers[] = { take_long_key, take_argument, take_variable, take_letter };
-
-/* Writes a key or a character; returns the text after it. */
-static const char *name_rule_take(const char *at, const struct name_facts *facts, struct bytes *out)
-{
-	const char *end = NULL;
-
-	for (size_t i = 0; strchr("%{$", *at) && !end && i < ARRAY_SIZE(takers); i++)
-		end = takers[i](at, facts, out);
-	if (end)
-		return end;
-	bytes_put(out, at, 1);
-	return at + 1;
-}
-
 int name_rule_expand(const char *pattern, const struct name_facts *facts, char **ret)
 {
+	static const char *(*const replacers[])(const char *at, const struct name_facts *facts,
+						struct bytes *out) = {
+		replace_long_key, replace_argument, replace_variable, replace_letter
+	};
 	struct bytes out = { 0 };
 
-	while (*pattern)
-		pattern = name_rule_take(pattern, facts, &out);
+	while (*pattern) {
+		const char *end = NULL;
+
+		for (size_t i = 0; strchr("%{$", *pattern) && !end && i < ARRAY_SIZE(replacers);
+		     i++)
+			end = replacers[i](pattern, facts, &out);
+		if (!end)
+			bytes_put(&out, pattern, 1);
+		pattern = end ? end : pattern + 1;
+	}
 	bytes_put(&out, "", 1);
 	if (out.has_failed) {
 		bytes_done(&out);

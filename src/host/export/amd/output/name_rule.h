@@ -13,8 +13,7 @@ typedef const char *name_variable(void *context, const char *name);
 struct name_facts {
 	const char *hostname, *folder;
 	const char *command; /* words, with a blank between each two */
-	int32_t pid, parent, group, session;
-	uint32_t siblings;
+	int64_t pid, parent, group, session, siblings;
 	int64_t launched_s;      /* seconds since 1970 */
 	name_variable *variable; /* of the target's environment; may be NULL */
 	void *context;           /* of variable */

@@ -294,7 +294,7 @@ int rocpd_event(struct rocpd *self, const struct amd_event *event)
 	int r;
 
 	/* A kernel has one row: where it was counted, the one with its counters. */
-	if (event->domain == AMD_KERNEL && counted_has(&self->view->counted, event->call))
+	if (event->domain == AMD_KERNEL && counted_is_alone(&self->view->counted, event->call))
 		return 0;
 	r = rocpd_thread(self, event->call->process, event->tid, NULL);
 

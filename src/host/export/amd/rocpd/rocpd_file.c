@@ -13,7 +13,6 @@
 #include "host/core/cleanup.h"
 #include "host/core/output/output_file.h"
 #include "host/core/text/utf8.h"
-#include "host/export/amd/rocpd/rocpd_schema.h"
 
 #define COLUMNS_MAX  32
 #define STEADY_FILES "limpet"

@@ -2,7 +2,7 @@
  * The schema that AMD's readers expect: names and columns are AMD's, the queries limpet's.  Several
  * files can be read as one, so rows are joined by id and by guid.
  */
-#include "host/export/amd/rocpd/rocpd_schema.h"
+#include "host/export/amd/rocpd/rocpd_file.h"
 
 #include <stddef.h>
 

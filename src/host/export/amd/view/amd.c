@@ -4,6 +4,7 @@
 #include "host/export/amd/view/amd.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/export/amd/view/agents.h"
@@ -122,6 +123,40 @@ bool amd_memory_has_agent(const struct amd_event *event)
 	return device || (operation != MEMORY_FREE && operation != MEMORY_VIRTUAL_FREE);
 }
 
+static int by_id(const void *left, const void *right)
+{
+	uint64_t a = *(const uint64_t *)left, b = *(const uint64_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static int kernels_number(struct amd_view *view)
+{
+	view->kernels = calloc(MAX(view->model->process_count, 1u), sizeof(*view->kernels));
+	for (uint32_t i = 0; view->kernels && i < view->model->process_count; i++) {
+		const struct names *names = &view->model->processes[i]->names;
+		struct kernel_list *list = &view->kernels[i];
+
+		list->ids = calloc(MAX(names->count, (size_t)1), sizeof(*list->ids));
+		if (!list->ids)
+			return -ENOMEM;
+		for (size_t j = 0; j < names->room; j++)
+			if (names->items[j].text && names->items[j].space == NAME_KERNEL)
+				list->ids[list->count++] = names->items[j].id;
+		qsort(list->ids, list->count, sizeof(*list->ids), by_id);
+	}
+	return view->kernels ? 0 : -ENOMEM;
+}
+
+static uint64_t kernel_number(const struct amd_view *view, const struct model_process *process,
+			      uint64_t id)
+{
+	const struct kernel_list *list = &view->kernels[process->number];
+	const uint64_t *found = bsearch(&id, list->ids, list->count, sizeof(id), by_id);
+
+	return found ? (uint64_t)(found - list->ids) + 1 : 0;
+}
+
 int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_view_options *options,
 		  struct err *err)
 {
@@ -132,7 +167,7 @@ int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_vi
 				  .form = options->form,
 				  .is_renamed = options->is_renamed,
 				  .region_options = options->regions };
-	r = kernel_numbers_init(&ret->kernels, model);
+	r = kernels_number(ret);
 	if (r)
 		return err_set(err, r, "numbers of kernels: no memory");
 	r = counted_init(&ret->counted, model);
@@ -147,8 +182,10 @@ void amd_view_done(struct amd_view *view)
 	kernel_filter_done(&view->filter);
 	kernel_filter_done(&view->counter_filter);
 	counted_done(&view->counted);
-	kernel_numbers_done(&view->kernels);
-	correlation_done(&view->correlation);
+	for (uint32_t i = 0; view->kernels && i < view->model->process_count; i++)
+		free(view->kernels[i].ids);
+	free(view->kernels);
+	table_done(&view->causes);
 }
 
 const char *amd_kernel_name(const struct amd_view *view, const struct model_process *process,
@@ -206,8 +243,7 @@ static struct amd_event amd_describe(const struct amd_view *view, const struct c
 	if (entry.list != AMD_KERNEL && entry.list != AMD_COUNTER)
 		return event;
 	event.operation = "KERNEL_DISPATCH_COMPLETE";
-	event.kernel =
-		kernel_number(&view->kernels, call->process, event_value(&event, VALUE_NAME));
+	event.kernel = kernel_number(view, call->process, event_value(&event, VALUE_NAME));
 	event.region = find_region(view, call);
 	if (event.region[0])
 		event.name = event.region;
@@ -215,6 +251,59 @@ static struct amd_event amd_describe(const struct amd_view *view, const struct c
 		 names_find(&call->process->names, NAME_KERNEL, value)[0])
 		event.name = amd_kernel_name(view, call->process, value, room);
 	return event;
+}
+
+/* Only calls that caused work of devices must be remembered, so those are collected first. */
+static int cause_collect(const struct call *call, void *context)
+{
+	struct amd_view *view = context;
+	uint64_t id = call_is_work(call) ? call_correlation(call) : 0;
+	bool is_new;
+
+	if (!id || (view->process && call->process != view->process))
+		return 0;
+	return table_make(&view->causes, call->process->number, id, &is_new) ? 0 : -ENOMEM;
+}
+
+static bool has_work(const struct model *model)
+{
+	return model_has_domain(model, DOMAIN_KERNEL) || model_has_domain(model, DOMAIN_COPY) ||
+	       model_has_domain(model, DOMAIN_MEMORY) || model_has_domain(model, DOMAIN_SCRATCH) ||
+	       model_has_domain(model, DOMAIN_COUNTER);
+}
+
+static int causes_collect(struct amd_view *view)
+{
+	view->correlation_count = 0;
+	if (view->has_causes)
+		return 0;
+	view->has_causes = true;
+	return has_work(view->model) ? model_each_call(view->model, cause_collect, view) : 0;
+}
+
+/* From 1, in the order of the rows; a call and the work that it caused share one.  Each pass is the
+ * same, and so are its ids.  0: its cause is not known. */
+static uint64_t correlation_next(struct amd_view *view, const struct call *call)
+{
+	uint64_t id = call_correlation(call), *count = &view->correlation_count;
+	struct table_entry *cause =
+		id ? table_find(&view->causes, call->process->number, id) : NULL;
+
+	if (!call_is_work(call)) {
+		++*count;
+		if (cause && !cause->value)
+			cause->value = *count;
+		return *count;
+	}
+	if (!cause)
+		return 0;
+	/* The call is not in the file: the first piece of its work has an id for all of them, also
+	 * when this pass is not the first. */
+	if (!cause->value)
+		cause->value = *count + 1;
+	if (cause->value == *count + 1)
+		++*count;
+	return cause->value;
 }
 
 struct passing {
@@ -233,10 +322,10 @@ static int amd_pass(const struct call *call, void *context)
 
 	if (view->process && call->process != view->process)
 		return 0;
-	if ((view->is_renamed && range_history_take(&view->history, call)) ||
-	    regions_take(&view->regions, call))
+	if ((view->is_renamed && range_history_add(&view->history, call)) ||
+	    regions_add(&view->regions, call))
 		return -ENOMEM;
-	if (!regions_want(&view->regions, view->model, call))
+	if (!regions_want(&view->regions, call))
 		return 0;
 	event = amd_describe(view, call, room);
 	if (event.domain == AMD_KERNEL || event.domain == AMD_COUNTER)
@@ -247,7 +336,7 @@ static int amd_pass(const struct call *call, void *context)
 		takes = counted_is_alone(&view->counted, call);
 	if (takes <= 0)
 		return takes;
-	event.correlation = correlation_next(&view->correlation, call);
+	event.correlation = correlation_next(view, call);
 	return passing->visit(&event, passing->context);
 }
 
@@ -259,7 +348,7 @@ int amd_each_event(struct amd_view *view, amd_visitor *visit, void *context)
 	kernel_filter_begin(&view->filter);
 	kernel_filter_begin(&view->counter_filter);
 	if (!r)
-		r = correlation_begin(&view->correlation, view->model, view->process);
+		r = causes_collect(view);
 	if (!r)
 		r = regions_init(&view->regions, view->model, &view->region_options);
 	if (!r)

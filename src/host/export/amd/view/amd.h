@@ -5,10 +5,8 @@
  */
 #pragma once
 
-#include "host/export/amd/view/correlation.h"
 #include "host/export/amd/view/counted.h"
 #include "host/export/amd/view/kernel_filter.h"
-#include "host/export/amd/view/kernel_numbers.h"
 #include "host/export/amd/view/range_history.h"
 #include "host/export/amd/view/regions.h"
 #include "host/model/model.h"
@@ -88,17 +86,26 @@ struct amd_view_options {
 	struct region_options regions;
 };
 
+/* AMD's readers index lists by the numbers of kernels: these have no gaps, from 1, in the order of
+ * the recording's own numbers, which are spread over a wide range. */
+struct kernel_list {
+	uint64_t *ids; /* the recording's, ascending */
+	size_t count;
+};
+
 struct amd_view {
 	struct model *model;
 	const struct model_process *process;
 	enum kernel_form form;
 	bool is_renamed;
 	struct kernel_filter filter, counter_filter;
-	struct counted counted; /* which kernels have counts */
-	struct kernel_numbers kernels;
-	struct correlation correlation;
+	struct counted counted;      /* which kernels have counts */
+	struct kernel_list *kernels; /* of each process */
+	struct table causes;         /* (process, the model's correlation): that of the files */
+	bool has_causes;
 	struct region_options region_options;
 	/* During a pass over the events: */
+	uint64_t correlation_count;
 	struct range_history history; /* with is_renamed */
 	struct regions regions;
 };
@@ -122,7 +129,7 @@ struct amd_event {
 	const char *operation; /* by AMD's names: of a marker, its kind */
 	const char *region;    /* of a renamed kernel: the range's text; else "" */
 	uint64_t correlation;  /* 0: not known */
-	uint64_t kernel;       /* its number, see kernel_numbers.h */
+	uint64_t kernel;       /* its number, see kernel_list */
 	int64_t tid;           /* the thread that caused it */
 };
 

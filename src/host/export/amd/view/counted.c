@@ -22,14 +22,6 @@ struct counted_kernel {
 	bool is_together;
 };
 
-static uint64_t value_of(const struct call *call, enum value_kind kind)
-{
-	uint64_t value = 0;
-
-	call_value(call, kind, &value);
-	return value;
-}
-
 static int kernel_add(const struct call *call, void *context)
 {
 	struct counted *self = context;
@@ -40,38 +32,35 @@ static int kernel_add(const struct call *call, void *context)
 		return 0;
 	if (make_room(&self->kernels, self->count, &self->room, sizeof(*self->kernels)))
 		return -ENOMEM;
-	entry = table_make(&self->dispatches, call->process->number, value_of(call, VALUE_DISPATCH),
-			   &is_new);
+	entry = table_make(&self->dispatches, call->process->number,
+			   call_number(call, VALUE_DISPATCH), &is_new);
 	if (!entry)
 		return -ENOMEM;
 	entry->value = self->count;
 	self->kernels[self->count++] = (struct counted_kernel){
-		.device = (uint64_t)call->process->number << 32 | value_of(call, VALUE_DEVICE),
-		.queue = value_of(call, VALUE_QUEUE),
+		.device = (uint64_t)call->process->number << 32 | call_number(call, VALUE_DEVICE),
+		.queue = call_number(call, VALUE_QUEUE),
 		.begin_ns = call->begin_ns,
 		.end_ns = call->end_ns,
-		.flags = value_of(call, VALUE_FLAGS),
+		.flags = call_number(call, VALUE_FLAGS),
 	};
 	return 0;
 }
 
-/* A queue of no known number may be any. */
-static bool is_beside(const struct counted_kernel *a, const struct counted_kernel *b)
-{
-	return a->device == b->device && (a->queue != b->queue || !a->queue) &&
-	       b->begin_ns < a->end_ns;
-}
-
-/* Kernels are in the order of their beginnings. */
+/* Kernels are in the order of their beginnings.  A queue of no known number may be any. */
 static void kernels_compare(struct counted *self)
 {
 	for (size_t i = 0; i < self->count; i++) {
 		struct counted_kernel *kernel = &self->kernels[i];
 
 		for (size_t j = i + 1;
-		     j < self->count && self->kernels[j].begin_ns < kernel->end_ns; j++)
-			if (is_beside(kernel, &self->kernels[j]))
-				kernel->is_together = self->kernels[j].is_together = true;
+		     j < self->count && self->kernels[j].begin_ns < kernel->end_ns; j++) {
+			struct counted_kernel *later = &self->kernels[j];
+
+			if (kernel->device == later->device &&
+			    (kernel->queue != later->queue || !kernel->queue))
+				kernel->is_together = later->is_together = true;
+		}
 	}
 	for (size_t i = 0; i < self->count; i++) {
 		const struct counted_kernel *kernel = &self->kernels[i];
@@ -118,26 +107,14 @@ uint64_t counted_kernels(const struct counted *counted)
 	return counted->alone + counted->together + counted->unfinished;
 }
 
-static const struct counted_kernel *kernel_find(const struct counted *counted,
-						const struct call *call)
-{
-	const struct table_entry *entry = table_find(&counted->dispatches, call->process->number,
-						     value_of(call, VALUE_DISPATCH));
-
-	return entry ? &counted->kernels[entry->value] : NULL;
-}
-
 bool counted_is_alone(const struct counted *counted, const struct call *call)
 {
-	const struct counted_kernel *kernel = kernel_find(counted, call);
+	const struct table_entry *entry = table_find(&counted->dispatches, call->process->number,
+						     call_number(call, VALUE_DISPATCH));
+	const struct counted_kernel *kernel = entry ? &counted->kernels[entry->value] : NULL;
 
 	return kernel && !kernel->is_together &&
 	       !(kernel->flags & (COUNTER_MIXED | COUNTER_INCOMPLETE));
-}
-
-bool counted_has(const struct counted *counted, const struct call *kernel)
-{
-	return counted->count && counted_is_alone(counted, kernel);
 }
 
 /* NULL: no memory. */
@@ -160,7 +137,7 @@ int counted_each(struct counted *counted, const struct call *call, counted_visit
 	struct counter_formulas *formulas = formulas_of(counted, call->process);
 	const struct event_counts counts = { call->counts, call->count_count,
 					     names_find(&call->process->names, NAME_DEVICE,
-							value_of(call, VALUE_DEVICE)) };
+							call_number(call, VALUE_DEVICE)) };
 	int r = formulas ? 0 : -ENOMEM;
 
 	for (uint32_t i = 0; !r && i < formulas->count; i++) {

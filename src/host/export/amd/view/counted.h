@@ -27,11 +27,8 @@ void counted_done(struct counted *counted);
 /* All of them, with values and without. */
 uint64_t counted_kernels(const struct counted *counted);
 
-/* Of a counted kernel: are its counts its own? */
-bool counted_is_alone(const struct counted *counted, const struct call *call);
-
-/* Is there one for this kernel? */
-bool counted_has(const struct counted *counted, const struct call *kernel);
+/* Are there counts of this kernel, and are they its own? */
+bool counted_is_alone(const struct counted *counted, const struct call *kernel);
 
 /* All requested counters, each with its values; a counter with invalid values has none.  Returns
  * the visitor's result, or -ENOMEM. */

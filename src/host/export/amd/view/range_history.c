@@ -49,7 +49,7 @@ static size_t open_at(const struct thread_ranges *ranges, size_t index, uint64_t
 	return index;
 }
 
-int range_history_take(struct range_history *history, const struct call *call)
+int range_history_add(struct range_history *history, const struct call *call)
 {
 	struct thread_ranges *ranges = &history->threads[call->thread->number];
 	struct past_range range = { .begin_ns = call->begin_ns, .end_ns = call->end_ns };
@@ -71,19 +71,14 @@ static uint64_t begin_at(const void *items, size_t index)
 	return ((const struct past_range *)items)[index].begin_ns;
 }
 
-/* How many began by then. */
-static size_t begun_by(const struct thread_ranges *ranges, uint64_t time_ns)
-{
-	return count_up_to(ranges->items, ranges->count, time_ns, begin_at);
-}
-
 const char *range_history_find(const struct range_history *history,
 			       const struct model_process *process, uint64_t tid, uint64_t time_ns)
 {
 	const struct table_entry *entry =
 		table_find(&history->by_tid, process->number, (uint32_t)tid);
 	const struct thread_ranges *ranges = entry ? &history->threads[entry->value - 1] : NULL;
-	size_t index = ranges ? open_at(ranges, begun_by(ranges, time_ns), time_ns) : 0;
+	size_t index = ranges ? count_up_to(ranges->items, ranges->count, time_ns, begin_at) : 0;
 
+	index = ranges ? open_at(ranges, index, time_ns) : 0;
 	return index ? ranges->items[index - 1].text : "";
 }

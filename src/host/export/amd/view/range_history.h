@@ -26,7 +26,7 @@ int range_history_init(struct range_history *ret, const struct model *model) MUS
 void range_history_done(struct range_history *history);
 
 /* Ignores calls other than ranges of threads.  Calls must be in the order of their beginnings. */
-int range_history_take(struct range_history *history, const struct call *call) MUST_CHECK;
+int range_history_add(struct range_history *history, const struct call *call) MUST_CHECK;
 
 /* The innermost range's text; "" when there was none. */
 const char *range_history_find(const struct range_history *history,

@@ -38,24 +38,21 @@ static int change_of(const struct call *call)
 	return strcmp(call->function->name, "roctxProfilerPause") ? 0 : -1;
 }
 
-static int64_t depth_after(const struct regions *self, int64_t depth, int change)
-{
-	if (!self->options.is_counted)
-		return change > 0;
-	return MAX(depth + change, (int64_t)0);
-}
-
 /* Calls of other threads may have been inserted: counts again from there. */
 static void count_from(const struct regions *self, struct process_regions *process, size_t at)
 {
 	int64_t depth = at ? process->changes[at - 1].depth : 0;
 
-	for (size_t i = at; i < process->count; i++)
-		depth = process->changes[i].depth =
-			depth_after(self, depth, process->changes[i].change);
+	for (size_t i = at; i < process->count; i++) {
+		struct region_change *change = &process->changes[i];
+
+		depth = self->options.is_counted ? MAX(depth + change->change, (int64_t)0)
+						 : change->change > 0;
+		change->depth = depth;
+	}
 }
 
-int regions_take(struct regions *self, const struct call *call)
+int regions_add(struct regions *self, const struct call *call)
 {
 	int change = self->options.is_selected ? change_of(call) : 0;
 	struct process_regions *process;
@@ -76,17 +73,9 @@ int regions_take(struct regions *self, const struct call *call)
 	return 0;
 }
 
-static uint64_t time_of(const struct model *model, const struct call *call)
+bool regions_want(const struct regions *self, const struct call *call)
 {
-	uint64_t cause = 0;
-
-	if (call_is_work(call) && call_value(call, VALUE_CAUSE, &cause) && cause)
-		return model_time_ns(model, cause);
-	return call->begin_ns;
-}
-
-bool regions_want(const struct regions *self, const struct model *model, const struct call *call)
-{
+	uint64_t cause = call_is_work(call) ? call_number(call, VALUE_CAUSE) : 0;
 	const struct process_regions *process;
 	uint64_t time_ns;
 	size_t at;
@@ -96,7 +85,7 @@ bool regions_want(const struct regions *self, const struct model *model, const s
 	if (self->options.hides_markers && call->function->domain == DOMAIN_MARKER)
 		return false;
 	process = &self->processes[call->process->number];
-	time_ns = time_of(model, call);
+	time_ns = cause ? model_time_ns(call->model, cause) : call->begin_ns;
 	for (at = process->count; at && process->changes[at - 1].time_ns > time_ns; at--)
 		;
 	/* The call that pauses begins where its region ends. */

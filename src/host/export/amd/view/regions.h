@@ -33,9 +33,8 @@ int regions_init(struct regions *ret, const struct model *model,
 void regions_done(struct regions *regions);
 
 /* Ignores calls other than the two.  Calls must be in the order of their beginnings. */
-int regions_take(struct regions *regions, const struct call *call) MUST_CHECK;
+int regions_add(struct regions *regions, const struct call *call) MUST_CHECK;
 
 /* Whether a call is wanted: by its beginning; work of a device by that of the call that caused it,
  * where that is known. */
-bool regions_want(const struct regions *regions, const struct model *model,
-		  const struct call *call);
+bool regions_want(const struct regions *regions, const struct call *call);

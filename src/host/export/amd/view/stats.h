@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/rows.h"
 #include "host/export/amd/view/amd.h"
 #include "host/model/statistics.h"
 
@@ -14,11 +15,11 @@ struct amd_stats_row {
 
 struct amd_stats {
 	struct amd_stats_row *rows; /* by domain, then by total time, once sorted */
-	size_t count, room;
+	uint32_t count;
 	size_t first[AMD_DOMAINS + 1]; /* rows of a domain are from first[domain] to the next */
 	struct statistics domains[AMD_DOMAINS];
 	uint64_t events;
-	struct table by_name; /* (domain, hash of the name): row and one */
+	struct row_index by_name; /* (domain, hash of the name) */
 };
 
 /* Reads all events of the view.  0 or -ENOMEM. */

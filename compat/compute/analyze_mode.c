@@ -142,10 +142,8 @@ static int workload_show(const struct compute_options *options, struct workload 
 	uint64_t rows = ROWS_SHOWN;
 	int r = rows_choose(options, workload, err);
 
-	if (!r && options->rows && text_parse_number(options->rows, UINT32_MAX, &rows)) {
-		err_set(err, -EINVAL, "'%s' is no number of rows", options->rows);
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (!r && options->rows && text_parse_number(options->rows, UINT32_MAX, &rows))
+		return err_usage(err, NULL, "'%s' is no number of rows", options->rows);
 	report.most_rows = rows;
 	if (!r)
 		r = report_kernels(&report, err);
@@ -161,14 +159,11 @@ int analyze_mode_run(const struct compute_options *options, char **argv, struct 
 	int r;
 
 	for (size_t i = 0; i < blocks->count; i++)
-		if (metric_id_parse(blocks->items[i], &id)) {
-			err_set(err, -EINVAL, "Invalid metric id: %s", blocks->items[i]);
-			return err_exit(err, EXIT_USAGE);
-		}
+		if (metric_id_parse(blocks->items[i], &id))
+			return err_usage(err, NULL, "Invalid metric id: %s", blocks->items[i]);
 	if (!options->path) {
-		err_set(err, -EINVAL, "no workload is given");
-		err_fix(err, "rocprof-compute analyze -p workloads/NAME/MODEL");
-		return err_exit(err, EXIT_USAGE);
+		return err_usage(err, "rocprof-compute analyze -p workloads/NAME/MODEL",
+				 "no workload is given");
 	}
 	if (!options->is_native)
 		amds_run(argv, speaker);

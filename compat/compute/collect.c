@@ -81,10 +81,9 @@ static int ranges_write(const struct texts *dispatches, char *ret, size_t room, 
 		if (*end == ':')
 			behind = strtoul(end + 1, &end, 10);
 		if (*end || behind <= first || end == dispatches->items[i]) {
-			err_set(err, -EINVAL, "'%s' is no number of a dispatch",
-				dispatches->items[i]);
-			err_why(err, "runs of each kernel are counted from 0: 4, or 4:7");
-			return err_exit(err, EXIT_USAGE);
+			err_usage(err, NULL, "'%s' is no number of a dispatch",
+				  dispatches->items[i]);
+			return err_why(err, "runs of each kernel are counted from 0: 4, or 4:7");
 		}
 		print_into(ret + at, room - at, "%s%lu-%lu", at > 1 ? "," : "[", first + 1, behind);
 	}

@@ -122,8 +122,7 @@ static int option_unknown(const struct option_words *words, const char *word, st
 
 static int option_lack(const struct compute_option *option, struct err *err)
 {
-	err_set(err, -EINVAL, "--%s needs %s", option->name, option->argument);
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, NULL, "--%s needs %s", option->name, option->argument);
 }
 
 static int texts_take(struct texts *texts, const struct compute_option *option, const char *first,
@@ -148,9 +147,8 @@ static int option_take(struct compute_options *ret, const struct compute_option 
 	bool has_next = *words->next && !is_option(*words->next);
 
 	if (option->takes == TAKES_REFUSAL) {
-		err_set(err, -EINVAL, "--%s is not supported", option->name);
-		err_why(err, "%s", option->help);
-		return err_exit(err, EXIT_USAGE);
+		err_usage(err, NULL, "--%s is not supported", option->name);
+		return err_why(err, "%s", option->help);
 	}
 	if (option->takes == TAKES_SOME)
 		return texts_take((struct texts *)field, option, value, words, err);
@@ -215,10 +213,10 @@ static int words_read(struct compute_options *ret, struct option_words *words, s
 			return 0;
 		}
 		if (!is_option(word)) {
-			err_set(err, -EINVAL, "unexpected argument '%s'", word);
-			err_fix(err, "a program to start stands behind --:\n"
-				     "rocprof-compute profile -n NAME -- PROGRAM ...");
-			return err_exit(err, EXIT_USAGE);
+			return err_usage(err,
+					 "a program to start stands behind --:\n"
+					 "rocprof-compute profile -n NAME -- PROGRAM ...",
+					 "unexpected argument '%s'", word);
 		}
 		if (!common_take(ret, word))
 			r = word_take(ret, word, words, err);
@@ -243,9 +241,8 @@ int compute_options_read(struct compute_options *ret, char **argv, struct err *e
 		ret->shows_help = !ret->shows_version;
 		return 0;
 	}
-	err_set(err, -EINVAL, "unknown mode '%s'", argv[0]);
-	err_fix(err, "rocprof-compute profile ..., or: rocprof-compute analyze -p FOLDER");
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, "rocprof-compute profile ..., or: rocprof-compute analyze -p FOLDER",
+			 "unknown mode '%s'", argv[0]);
 }
 
 static void options_print(FILE *out, const struct compute_option *table, bool is_refused)

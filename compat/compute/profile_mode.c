@@ -37,29 +37,22 @@ static void skipped_report(void *context, const char *text)
 	speaker_say(self->speaker, SAY_WARNING, "%s", text);
 }
 
-static int usage_refuse(struct err *err, const char *what, const char *fix)
-{
-	err_set(err, -EINVAL, "%s", what);
-	err_fix(err, "%s", fix);
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int options_check(const struct compute_options *options, struct err *err)
 {
 	if (!options->name && !options->path)
-		return usage_refuse(err, "the workload has no name", "-n NAME, or -p FOLDER");
+		return err_usage(err, "-n NAME, or -p FOLDER", "the workload has no name");
 	if (options->name && (strchr(options->name, '/') || options->name[0] == '.'))
-		return usage_refuse(err, "the workload's name is no name of a folder",
-				    "-n NAME without '/', and -p FOLDER for where it lies");
+		return err_usage(err, "-n NAME without '/', and -p FOLDER for where it lies",
+				 "the workload's name is no name of a folder");
 	if (options->blocks.count && options->set)
-		return usage_refuse(err, "--block and --set are exclusive options.",
-				    "--block ID ..., or --set NAME");
+		return err_usage(err, "--block ID ..., or --set NAME",
+				 "--block and --set are exclusive options.");
 	if (options->pid && options->command)
-		return usage_refuse(err, "both a process and a program to start are given",
-				    "--attach-pid PID, or: -- PROGRAM ...");
+		return err_usage(err, "--attach-pid PID, or: -- PROGRAM ...",
+				 "both a process and a program to start are given");
 	if (!options->pid && !options->command)
-		return usage_refuse(err, "there is nothing to profile",
-				    "--attach-pid PID, or: -- PROGRAM ...");
+		return err_usage(err, "--attach-pid PID, or: -- PROGRAM ...",
+				 "there is nothing to profile");
 	return 0;
 }
 
@@ -70,14 +63,12 @@ static int process_check(const struct compute_options *options, struct err *err)
 
 	if (options->duration_ms &&
 	    text_parse_number(options->duration_ms, UINT64_MAX / 1000000 - 1, &duration_ms))
-		return usage_refuse(err, "the duration is not a number of milliseconds",
-				    "--attach-duration-msec 5000");
+		return err_usage(err, "--attach-duration-msec 5000",
+				 "the duration is not a number of milliseconds");
 	if (!options->pid)
 		return 0;
-	if (text_parse_pid(options->pid, &pid)) {
-		err_set(err, -EINVAL, "'%s' is not a process ID", options->pid);
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (text_parse_pid(options->pid, &pid))
+		return err_usage(err, NULL, "'%s' is not a process ID", options->pid);
 	if (!kill(pid, 0) || errno != ESRCH)
 		return 0;
 	err_set(err, -ESRCH, "there is no process %d", pid);
@@ -123,10 +114,9 @@ static int metrics_choose(struct profiling_mode *self, struct err *err)
 static int passes_check(const struct profiling_mode *self, struct err *err)
 {
 	if (!self->passes->count)
-		return usage_refuse(err,
-				    "No performance counters to collect, please check the provided "
-				    "profiling filters",
-				    "rocprof-compute profile --list-metrics");
+		return err_usage(err, "rocprof-compute profile --list-metrics",
+				 "No performance counters to collect, please check the provided "
+				 "profiling filters");
 	if (self->passes->count == 1 || !self->options->pid)
 		return 0;
 	/* In AMD's words. */

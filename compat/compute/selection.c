@@ -82,10 +82,9 @@ int selection_add(struct counter_selection *self, const struct panels *panels,
 		struct metric_id id;
 
 		if (metric_id_parse(ids[i], &id)) {
-			err_set(err, -EINVAL, "Invalid metric id: %s", ids[i]);
+			err_usage(err, NULL, "Invalid metric id: %s", ids[i]);
 			err_why(err, "a metric is named by its numbers: 12, 12.1 or 12.1.1");
-			err_fix(err, "rocprof-compute profile --list-metrics");
-			return err_exit(err, EXIT_USAGE);
+			return err_fix(err, "rocprof-compute profile --list-metrics");
 		}
 		r = id_add(self, panels, &id, ids[i]);
 	}

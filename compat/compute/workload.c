@@ -186,9 +186,8 @@ int workload_prepare(struct workload *workload, const char *unit, struct err *er
 		if (!strcmp(unit ? unit : workload->unit, denominators[i].unit))
 			denominator = denominators[i].formula;
 	if (!denominator) {
-		err_set(err, -EINVAL, "'%s' is no unit", unit);
-		err_fix(err, "--normal-unit per_wave, per_cycle, per_second or per_kernel");
-		return err_exit(err, EXIT_USAGE);
+		return err_usage(err, "--normal-unit per_wave, per_cycle, per_second or per_kernel",
+				 "'%s' is no unit", unit);
 	}
 	workload->unit = unit ? unit : workload->unit;
 	variables_free(workload);

@@ -48,10 +48,8 @@ static int argument_make(struct profile *profile, const struct setting *setting,
 
 	if (attached)
 		return setting_make(profile, setting, &attached, 1, err);
-	if (!count && (setting->takes == TAKES_ONE || setting->takes == TAKES_SOME)) {
-		err_set(err, -EINVAL, "--%s needs %s", setting->name, setting->argument);
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (!count && (setting->takes == TAKES_ONE || setting->takes == TAKES_SOME))
+		return err_usage(err, NULL, "--%s needs %s", setting->name, setting->argument);
 	*words += count;
 	return setting_make(profile, setting, values, count, err);
 }
@@ -81,10 +79,8 @@ static int short_read(struct profile *profile, const char *word, char ***words, 
 		const struct setting *setting = setting_by_letter(*letter);
 		bool is_last = !letter[1];
 
-		if (!setting) {
-			err_set(err, -EINVAL, "unknown option -%c", *letter);
-			return err_exit(err, EXIT_USAGE);
-		}
+		if (!setting)
+			return err_usage(err, NULL, "unknown option -%c", *letter);
 		if (setting->takes != TAKES_SWITCH && !is_last)
 			return argument_make(profile, setting, letter + 1, words, err);
 		r = is_last ? argument_make(profile, setting, NULL, words, err)
@@ -105,11 +101,11 @@ int arguments_read(struct profile *profile, char **argv, struct err *err)
 			return 0;
 		}
 		if (!is_option(word)) {
-			err_set(err, -EINVAL, "unexpected argument '%s'", word);
-			err_why(err, "no option takes it");
-			err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- "
-				     "PROGRAM ...");
-			return err_exit(err, EXIT_USAGE);
+			err_usage(err,
+				  "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- "
+				  "PROGRAM ...",
+				  "unexpected argument '%s'", word);
+			return err_why(err, "no option takes it");
 		}
 		r = word[1] == '-' ? long_read(profile, word, &argv, err)
 				   : short_read(profile, word, &argv, err);

@@ -21,8 +21,7 @@ static const struct {
 
 int input_refuse(const struct input *input, const char *what, struct err *err)
 {
-	err_set(err, -EINVAL, "cannot use '%s': %s", input->path, what);
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, NULL, "cannot use '%s': %s", input->path, what);
 }
 
 int input_begin_job(struct input *input, struct err *err)
@@ -66,9 +65,8 @@ static int check_conflict(const struct input *input, const struct setting *setti
 		return 0;
 	if (input->profile->counter_passes > 1)
 		return profile_refuse_passes(input->profile, err);
-	err_set(err, -EINVAL, "'%s' and the command line do not agree on %s: '%s' and '%s'",
-		input->path, input->entry.name, now, before);
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, NULL, "'%s' and the command line do not agree on %s: '%s' and '%s'",
+			 input->path, input->entry.name, now, before);
 }
 
 int input_end_entry(struct input *input, struct err *err)
@@ -78,11 +76,9 @@ int input_end_entry(struct input *input, struct err *err)
 	const char *before;
 	int r;
 
-	if (!setting || setting->letter == 'i') {
-		err_set(err, -EINVAL, "cannot use '%s': unknown setting '%s'", input->path,
-			entry->name);
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (!setting || setting->letter == 'i')
+		return err_usage(err, NULL, "cannot use '%s': unknown setting '%s'", input->path,
+				 entry->name);
 	/* Null or an empty list; or of another job. */
 	if (!entry->count || input->jobs != input->profile->job + 1)
 		return 0;

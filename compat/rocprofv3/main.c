@@ -148,10 +148,10 @@ static int launch_run(struct program *self, struct profile *profile,
 	int r;
 
 	if (profile->pid) {
-		err_set(err, -EINVAL, "both a process and a program to start are given");
-		err_fix(err, "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- "
-			     "PROGRAM ...");
-		return err_exit(err, EXIT_USAGE);
+		return err_usage(err,
+				 "rocprofv3 --attach PID [options], or: rocprofv3 [options] -- "
+				 "PROGRAM ...",
+				 "both a process and a program to start are given");
 	}
 	if (folder_choose(profile, err))
 		return err->code;

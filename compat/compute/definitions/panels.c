@@ -75,9 +75,8 @@ static int panel_fill(struct panel *panel, struct err *err)
 
 	panel->title = yaml_find_text(node, "title");
 	if (!node || !panel->title) {
-		err_set(err, -EINVAL, "read '%s': it is no part of a report", panel->path);
-		err_why(err, "'Panel Config' with id, title and data source is expected");
-		return err_exit(err, EXIT_USAGE);
+		err_usage(err, NULL, "read '%s': it is no part of a report", panel->path);
+		return err_why(err, "'Panel Config' with id, title and data source is expected");
 	}
 	panel->id = number_of(node, "id");
 	return tables_read(panel, yaml_items(yaml_find(node, "data source")), err);

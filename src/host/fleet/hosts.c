@@ -118,6 +118,8 @@ static int pattern_add(struct hosts *hosts, struct host_pattern *pattern)
 	return r;
 }
 
+#define HOSTS_FIX "n1,n2 or n[1-4,7]; letters, digits and ._-:@"
+
 int hosts_parse(struct hosts *ret, const char *string, struct err *err)
 {
 	struct text text = text_of(string);
@@ -136,9 +138,6 @@ int hosts_parse(struct hosts *ret, const char *string, struct err *err)
 	if (r == -ENOMEM)
 		return err_set(err, r, "hosts: no memory");
 	if (r == -E2BIG)
-		err_set(err, r, "more than %u hosts", HOSTS_MAX);
-	else
-		err_set(err, -EINVAL, "'%s' is no list of hosts", string);
-	err_fix(err, "n1,n2 or n[1-4,7]; letters, digits and ._-:@");
-	return err_exit(err, EXIT_USAGE);
+		return err_usage(err, HOSTS_FIX, "more than %u hosts", HOSTS_MAX);
+	return err_usage(err, HOSTS_FIX, "'%s' is no list of hosts", string);
 }

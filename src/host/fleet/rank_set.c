@@ -126,9 +126,8 @@ int rank_set_parse(struct rank_set *ret, const char *string, struct err *err)
 	} while (is_sound && text_take_char(&text, ','));
 	if (!is_sound || text.at != text.end) {
 		rank_set_done(&set);
-		err_set(err, -EINVAL, "'%s' is no list of ranks", string);
-		err_fix(err, "--ranks 0,7,8-15 (up to %u)", RANK_MAX);
-		return err_exit(err, EXIT_USAGE);
+		err_usage(err, NULL, "'%s' is no list of ranks", string);
+		return err_fix(err, "--ranks 0,7,8-15 (up to %u)", RANK_MAX);
 	}
 	*ret = set;
 	return 0;

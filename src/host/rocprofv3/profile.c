@@ -69,9 +69,8 @@ static int choose_regions(struct profile *profile, struct err *err)
 	if (!regions->is_selected)
 		return 0;
 	if (profile->period_texts.count) {
-		err_set(err, -EINVAL, "regions and collection periods exclude each other");
-		err_fix(err, "--selected-regions, or --collection-period");
-		return err_exit(err, EXIT_USAGE);
+		return err_usage(err, "--selected-regions, or --collection-period",
+				 "regions and collection periods exclude each other");
 	}
 	regions->hides_markers = !(profile->domains & 1u << DOMAIN_MARKER);
 	profile->domains |= 1u << DOMAIN_MARKER;
@@ -80,12 +79,11 @@ static int choose_regions(struct profile *profile, struct err *err)
 
 int profile_refuse_passes(const struct profile *profile, struct err *err)
 {
-	err_set(err, -EINVAL,
+	return err_usage(
+		err, "one --pmc with counters that fit at once; what does not fit is said",
 		"Multi-pass counter collection (multiple --pmc flags | multiple input-file jobs | "
 		"--pmc combined with input-file pmc) is not compatible with %s",
 		profile->command ? "limpet, which runs the program once" : "attach mode (--pid)");
-	err_fix(err, "one --pmc with counters that fit at once; what does not fit is said");
-	return err_exit(err, EXIT_USAGE);
 }
 
 /* The first one is the default. */
@@ -128,10 +126,10 @@ static bool period_read(const char *text, double unit, struct period *ret)
 
 static int period_refuse(const char *text, struct err *err)
 {
-	err_set(err, -EINVAL, "'%s' is not a collection period", text);
-	err_fix(err, "DELAY:TIME:REPEAT, for example 5:10:3 (REPEAT 0: for ever), with "
-		     "--collection-period-unit hour, min, sec, msec, usec or nsec");
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err,
+			 "DELAY:TIME:REPEAT, for example 5:10:3 (REPEAT 0: for ever), with "
+			 "--collection-period-unit hour, min, sec, msec, usec or nsec",
+			 "'%s' is not a collection period", text);
 }
 
 /* Times are numbers of one unit; parts of them are allowed.  Without texts: PERIOD_ALWAYS. */
@@ -185,15 +183,14 @@ int profile_finish(struct profile *profile, struct err *err)
 int profile_pid(const struct profile *profile, pid_t *ret, struct err *err)
 {
 	if (!profile->pid) {
-		err_set(err, -EINVAL, "no process given");
-		err_fix(err,
-			"rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...");
-		return err_exit(err, EXIT_USAGE);
+		return err_usage(
+			err,
+			"rocprofv3 --attach PID [options], or: rocprofv3 [options] -- PROGRAM ...",
+			"no process given");
 	}
 	if (!text_parse_pid(profile->pid, ret))
 		return 0;
-	err_set(err, -EINVAL, "'%s' is not a process ID", profile->pid);
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, NULL, "'%s' is not a process ID", profile->pid);
 }
 
 int profile_duration(const struct profile *profile, uint64_t *ret_ns, struct err *err)
@@ -203,10 +200,9 @@ int profile_duration(const struct profile *profile, uint64_t *ret_ns, struct err
 	*ret_ns = UINT64_MAX;
 	if (!profile->duration_ms)
 		return 0;
-	if (text_parse_number(profile->duration_ms, UINT64_MAX / 1000000 - 1, &ms)) {
-		err_set(err, -EINVAL, "'%s' is not a number of milliseconds", profile->duration_ms);
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (text_parse_number(profile->duration_ms, UINT64_MAX / 1000000 - 1, &ms))
+		return err_usage(err, NULL, "'%s' is not a number of milliseconds",
+				 profile->duration_ms);
 	*ret_ns = ms * 1000000;
 	return 0;
 }

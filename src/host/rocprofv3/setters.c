@@ -11,9 +11,8 @@
 static int value_refuse(const struct setting *setting, const char *value, const char *expects,
 			struct err *err)
 {
-	err_set(err, -EINVAL, "invalid value '%s' for --%s", value, setting->name);
-	err_why(err, "expected %s", expects);
-	return err_exit(err, EXIT_USAGE);
+	err_usage(err, NULL, "invalid value '%s' for --%s", value, setting->name);
+	return err_why(err, "expected %s", expects);
 }
 
 static void *field_of(struct profile *profile, const struct setting *setting)

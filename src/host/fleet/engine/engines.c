@@ -92,10 +92,8 @@ static int find_fill(struct find_options *ret, const struct fleet_who *who, stru
 				      .job = "",
 				      .step = "",
 				      .key = "" };
-	if (who->top_level && who->descendants) {
-		err_set(err, -EINVAL, "--top-level and --descendants exclude each other");
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (who->top_level && who->descendants)
+		return err_usage(err, NULL, "--top-level and --descendants exclude each other");
 	ret->family = who->top_level     ? FAMILY_TOP_LEVEL
 		      : who->descendants ? FAMILY_DESCENDANTS
 					 : FAMILY_WORKER;

@@ -21,9 +21,8 @@ static int launcher_plan(struct fleet_plan *ret, const struct fleet_who *who, st
 		return plan_add_hosts(ret, who->hosts, err);
 	if (ret->is_open)
 		return 0;
-	err_set(err, -EINVAL, "the launcher has '" HOST_MARK "' in it, and no hosts are given");
-	err_fix(err, "--hosts n1,n2 or --hosts 'n[1-4]'");
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, "--hosts n1,n2 or --hosts 'n[1-4]'",
+			 "the launcher has '" HOST_MARK "' in it, and no hosts are given");
 }
 
 /* The command with the host in place of each mark; names of hosts have no characters special to

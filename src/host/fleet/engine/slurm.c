@@ -33,10 +33,10 @@ static int job_split(const char *word, char **ret_job, char **ret_step, struct e
 		is_sound = text_take_number(&text, 10, &number);
 	}
 	if (!is_sound || text.at != text.end) {
-		err_set(err, -EINVAL, "'%s' is no Slurm job", word);
-		err_fix(err,
-			"--slurm JOB or --slurm JOB.STEP, numbers as squeue --steps shows them");
-		return err_exit(err, EXIT_USAGE);
+		return err_usage(
+			err,
+			"--slurm JOB or --slurm JOB.STEP, numbers as squeue --steps shows them",
+			"'%s' is no Slurm job", word);
 	}
 	*ret_job = strndup(job.at, (size_t)(job.end - job.at));
 	*ret_step = strdup(step.at ? step.at : "");

@@ -1,5 +1,7 @@
 /*
- * How a call of an attach library ended: the number that AMD's interface has for it, and words.
+ * How a call of an attach library ended: the number that AMD's interface has for it, and words; and
+ * messages for a person, on stderr of the program that uses the library.  ROCATTACH_LOG_LEVEL or
+ * ROCPROF_LOG_LEVEL sets the level: fatal (nothing), error, warning (the default), info, trace.
  */
 #pragma once
 
@@ -18,3 +20,10 @@ rocattach_status_t outcome_set_error(struct outcome *outcome, const struct limpe
 
 /* Prints an error on stderr. */
 rocattach_status_t outcome_tell(const struct outcome *outcome);
+
+/* The same numbers as in host/rocprofv3/listener.h. */
+enum log_level { LOG_FATAL, LOG_ERROR, LOG_WARNING, LOG_INFO, LOG_TRACE };
+
+/* One message in one write: a line, or, as it is, several.  errno stays as it is. */
+void log_lines(enum log_level level, const char *lines);
+void log_say(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));

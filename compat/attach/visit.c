@@ -5,8 +5,6 @@
  */
 #include "visit.h"
 
-#include "log.h"
-
 #include "host/api/rocprofv3.h"
 #include "host/core/cleanup.h"
 #include "shared/base/macros.h"

@@ -9,7 +9,6 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/print.h"
 #include "host/core/text/text.h"
-#include "system_info.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -6,6 +6,7 @@
 
 #include "csv_table.h"
 #include "host/core/output/output_file.h"
+#include "host/counters/amd/devices.h"
 #include "options.h"
 #include "selection.h"
 
@@ -29,4 +30,14 @@ int counter_rows_open(struct counter_rows *ret, const char *folder, struct err *
 int counter_rows_add(struct counter_rows *rows, const char *path, size_t *kernels,
 		     struct err *err) MUST_CHECK;
 
-void csv_text_write(FILE *out, const char *text);
+/* The name by which AMD's program calls it, "MI300X_A1"; else its architecture. */
+void device_model(const struct counter_device *device, char *ret, size_t room);
+
+/* The contents of sysinfo.csv about a machine and the profiled device: one line of names and one of
+ * values.  Unknown numbers that AMD's analysis reads are 0, unknown texts empty. */
+struct system_info {
+	const char *workload, *command;
+	const struct counter_device *device;
+};
+
+int system_info_write(const struct system_info *info, const char *path, struct err *err) MUST_CHECK;

@@ -6,9 +6,9 @@
 #include "compat/register/inprocess.h"
 
 #include "compat/register/activation.h"
-#include "compat/register/handover.h"
 #include "compat/register/process/libc_functions.h"
 #include "compat/register/process/loader.h"
+#include "compat/register/sdk.h"
 #include "compat/register/switches.h"
 
 #include <errno.h>

@@ -3,10 +3,10 @@
  * theirs.  They never exit, abort or print, and hold no lock while they call out.
  */
 #include "compat/register/activation.h"
-#include "compat/register/handover.h"
 #include "compat/register/inprocess.h"
 #include "compat/register/private.h"
 #include "compat/register/process/loader.h"
+#include "compat/register/sdk.h"
 #include "compat/register/switches.h"
 #include "rocprofiler-register/correlation.h"
 #include "shared/base/macros.h"

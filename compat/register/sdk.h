@@ -1,10 +1,10 @@
 /*
- * Finding the profiler library (librocprofiler-sdk.so.1) in or for this process.
+ * Finding the profiler library (librocprofiler-sdk.so.1) in or for this process, and passing
+ * recorded tables on to it.
  */
 #pragma once
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "compat/register/registry.h"
 
 /* rocprofiler_set_api_table: 0 when it accepts the tables. */
 typedef int sdk_take_function(const char *name, uint64_t version, uint64_t instance, void **tables,
@@ -37,3 +37,18 @@ void sdk_close(struct sdk *self);
  * another one finds its tools by itself.  They run on threads of the profiler, with a time limit
  * for each call. */
 void sdk_run_tools(const struct sdk *self);
+
+/* Which registrations to pass. */
+enum handover {
+	HANDOVER_NEW,       /* those not offered to a profiler yet */
+	HANDOVER_REMAINING, /* also refused ones */
+	HANDOVER_ALL,       /* also accepted ones */
+};
+
+/* Offers them to `take` one by one, in order, without a lock: it may register more.  Returns the
+ * number of refusals. */
+typedef int handover_function(const struct registration *registration, void *data);
+unsigned handover(enum handover which, handover_function *take, void *data);
+
+/* Offers them to the profiler. */
+unsigned handover_to(enum handover which, const struct sdk *sdk);

@@ -298,7 +298,7 @@ def text(value):
 
 
 def line(number, part, payload, tag=0x12345678, encoded=None):
-    """As src/host/fleet/channel/line.h has it."""
+    """As src/host/fleet/channel/channel.h has it."""
     checksum = zlib.crc32(b"%08x %d %s" % (tag, number, part) + payload)
     return b"limpet1 %08x %d %s %08x %s\n" % (tag, number, part, checksum, encoded or base64.b64encode(payload))
 

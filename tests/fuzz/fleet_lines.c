@@ -6,7 +6,7 @@
  */
 #include "fuzz.h"
 
-#include "host/fleet/channel/line.h"
+#include "host/fleet/channel/channel.h"
 #include "host/fleet/merge/class_tree.h"
 #include "host/fleet/merge/halts.h"
 #include "host/fleet/top/fleet_top.h"

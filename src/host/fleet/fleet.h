@@ -8,7 +8,7 @@
 #include "host/core/pool.h"
 #include "host/core/table.h"
 #include "host/fleet/message.h"
-#include "host/fleet/rank_set.h"
+#include "host/fleet/rank.h"
 
 #include <sys/types.h>
 

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "host/core/err.h"
-#include "host/fleet/rank_set.h"
+#include "host/fleet/rank.h"
 
 #include <sys/types.h>
 

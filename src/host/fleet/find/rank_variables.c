@@ -9,7 +9,7 @@
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/fleet/find/mapped_symbol.h"
-#include "host/fleet/rank_set.h"
+#include "host/fleet/rank.h"
 
 #include <errno.h>
 #include <stdio.h>

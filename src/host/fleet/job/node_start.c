@@ -7,7 +7,6 @@
 #include "host/core/room.h"
 #include "host/fleet/engine/engine.h"
 #include "host/fleet/fleet.h"
-#include "host/fleet/node/lifeline.h"
 
 #include <errno.h>
 #include <inttypes.h>

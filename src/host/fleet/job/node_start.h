@@ -4,7 +4,7 @@
  */
 #pragma once
 
-#include "host/fleet/channel/line.h"
+#include "host/fleet/channel/channel.h"
 #include "host/fleet/child.h"
 
 #include <stdbool.h>

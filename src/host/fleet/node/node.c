@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -108,10 +109,34 @@ void node_tell_missing(struct node *self, size_t rank)
 				: "reading it took too long: it hangs, or its node is too busy");
 }
 
+static void lifeline_read(struct lifeline *self)
+{
+	char bytes[256];
+	ssize_t got = read(self->fd, bytes, sizeof(bytes));
+
+	if (got > 0)
+		self->is_greeted = true;
+	else if (got == 0 || (errno != EINTR && errno != EAGAIN))
+		self->has_ended = true;
+}
+
+bool lifeline_wait(struct lifeline *self, int other, uint64_t until_ns)
+{
+	struct pollfd fds[] = { { self->has_ended ? -1 : self->fd, POLLIN, 0 },
+				{ other, POLLIN, 0 } };
+	uint64_t now = now_ns();
+	int wait_ms = now >= until_ns ? 0 : (int)MIN((until_ns - now) / 1000000 + 1, 3600000);
+
+	poll(fds, ARRAY_SIZE(fds), wait_ms);
+	if (fds[0].revents)
+		lifeline_read(self);
+	return fds[1].revents;
+}
+
 bool node_shall_stop(struct node *self)
 {
-	return lifeline_is_cut(&self->lifeline) || now_ns() >= self->until_ns ||
-	       channel_is_broken(&self->channel);
+	return (self->lifeline.has_ended && self->lifeline.is_greeted) ||
+	       now_ns() >= self->until_ns || channel_is_broken(&self->channel);
 }
 
 struct rank_queue *node_visit(struct node *self, size_t count, uint64_t limit_ns, rank_work *work,

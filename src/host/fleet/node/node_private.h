@@ -6,9 +6,17 @@
 #include "host/fleet/channel/channel.h"
 #include "host/fleet/find/found_ranks.h"
 #include "host/fleet/message.h"
-#include "host/fleet/node/lifeline.h"
 #include "host/fleet/node/rank_queue.h"
 #include "host/fleet/request.h"
+
+/* Shows by stdin whether home still wants the node part.  Home sends a line at once; if stdin ends
+ * after that, the node part must stop, or home has died.  Launchers that forward nothing end it
+ * before: then only the time limit counts. */
+struct lifeline {
+	int fd;
+	bool is_greeted; /* home's line has come */
+	bool has_ended;
+};
 
 struct node {
 	struct node_request request;
@@ -25,6 +33,9 @@ struct node {
  * are missing; NULL: no memory. */
 struct rank_queue *node_visit(struct node *node, size_t count, uint64_t limit_ns, rank_work *work,
 			      void *context);
+/* Waits for stdin or another descriptor (-1: none), until that time.  True: that one is
+ * readable. */
+bool lifeline_wait(struct lifeline *lifeline, int other, uint64_t until_ns);
 /* Home has requested the end, or the time is over. */
 bool node_shall_stop(struct node *node);
 

@@ -5,7 +5,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/fleet/channel/channel.h"
-#include "host/fleet/channel/line.h"
 #include "host/fleet/message.h"
 #include "host/fleet/request.h"
 

@@ -5,7 +5,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/fleet/hosts.h"
-#include "host/fleet/rank_set.h"
+#include "host/fleet/rank.h"
 
 #include <errno.h>
 #include <stdio.h>

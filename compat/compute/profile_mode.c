@@ -131,16 +131,6 @@ static int passes_check(const struct profiling_mode *self, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static void command_write(const struct compute_options *options, char *ret, size_t room)
-{
-	ret[0] = '\0';
-	if (options->pid)
-		print_into(ret, room, "attached to process %s", options->pid);
-	for (char **word = options->command; word && *word; word++)
-		print_into(ret + strlen(ret), room - strlen(ret), "%s%s",
-			   word == options->command ? "" : " ", *word);
-}
-
 static int files_write(struct profiling_mode *self, struct err *err)
 {
 	char path[700], command[1024];
@@ -153,7 +143,12 @@ static int files_write(struct profiling_mode *self, struct err *err)
 	if (!r)
 		r = profiling_config_write(self->folder, self->options, &self->ids, err);
 	print_into(path, sizeof(path), "%s/sysinfo.csv", self->folder);
-	command_write(self->options, command, sizeof(command));
+	command[0] = '\0';
+	if (self->options->pid)
+		print_into(command, sizeof(command), "attached to process %s", self->options->pid);
+	for (char **word = self->options->command; word && *word; word++)
+		print_into(command + strlen(command), sizeof(command) - strlen(command), "%s%s",
+			   word == self->options->command ? "" : " ", *word);
 	return r ? r : system_info_write(&info, path, err);
 }
 

@@ -27,12 +27,6 @@ static uint64_t next_pause(const struct collector *self, uint64_t pause_ns, long
 		       : MIN(MAX(pause_ns, (uint64_t)PAUSE_MIN_NS) * 2, longest_pause(self));
 }
 
-/* False when it is time to stop. */
-static bool pause_for(struct collector *self, uint64_t pause_ns)
-{
-	return worker_sleep_until(&self->worker, pause_ns ? now_ns() + pause_ns : 0);
-}
-
 static long background_pass(struct collector *self, uint64_t *clock_ns, struct err *err)
 {
 	long records = collector_drain(self, err);
@@ -59,7 +53,7 @@ static void *background_run(void *argument)
 			return NULL;
 		}
 		pause_ns = next_pause(self, pause_ns, records);
-	} while (pause_for(self, pause_ns));
+	} while (worker_sleep_until(&self->worker, pause_ns ? now_ns() + pause_ns : 0));
 	return NULL;
 }
 

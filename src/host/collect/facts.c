@@ -71,15 +71,6 @@ static uint32_t count_siblings(pid_t parent)
 	return count;
 }
 
-static void describe_family(pid_t pid, const struct process *process,
-			    struct recorded_process *facts)
-{
-	facts->parent = process->status.parent;
-	facts->group = MAX(getpgid(pid), 0);
-	facts->session = MAX(getsid(pid), 0);
-	facts->siblings = count_siblings(facts->parent);
-}
-
 int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, struct err *err)
 {
 	struct process process;
@@ -93,7 +84,10 @@ int facts_process(struct recording *recording, pid_t pid, uint32_t *ret_number, 
 	facts.name = process.status.name;
 	facts.executable = process.executable;
 	facts.command = process.command;
-	describe_family(pid, &process, &facts);
+	facts.parent = process.status.parent;
+	facts.group = MAX(getpgid(pid), 0);
+	facts.session = MAX(getsid(pid), 0);
+	facts.siblings = count_siblings(facts.parent);
 	if (proc_read_link(pid, "cwd", folder, sizeof(folder)) > 0)
 		facts.folder = folder;
 	r = recording_process(recording, &facts, err);

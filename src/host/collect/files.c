@@ -35,19 +35,6 @@ static inline void files_done_at_scope_end(struct files *files)
 
 DEFINE_CLEANUP(DIR *, closedir)
 
-static int files_add(struct files *files, int32_t descriptor, const char *name)
-{
-	char *copy = strdup(name);
-
-	if (!copy || make_room(&files->items, files->count, &files->room, sizeof(*files->items))) {
-		free(copy);
-		return -ENOMEM;
-	}
-	files->items[files->count].descriptor = descriptor;
-	files->items[files->count++].name = copy;
-	return 0;
-}
-
 /* "socket:[123]" is called by its peer where that is known. */
 static const char *better_name(pid_t pid, const char *link, struct network *network)
 {
@@ -64,13 +51,21 @@ static int files_take(struct files *files, pid_t pid, const char *entry, struct 
 {
 	char path[32], link[512];
 	uint64_t descriptor;
+	char *copy;
 
 	if (text_parse_number(entry, INT32_MAX, &descriptor))
 		return 0;
 	snprintf(path, sizeof(path), "fd/%u", (unsigned)descriptor);
 	if (proc_read_link(pid, path, link, sizeof(link)) <= 0)
 		return 0;
-	return files_add(files, (int32_t)descriptor, better_name(pid, link, network));
+	copy = strdup(better_name(pid, link, network));
+	if (!copy || make_room(&files->items, files->count, &files->room, sizeof(*files->items))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	files->items[files->count].descriptor = (int32_t)descriptor;
+	files->items[files->count++].name = copy;
+	return 0;
 }
 
 int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct network *network,

@@ -151,27 +151,22 @@ static ino_t network_id(pid_t pid)
 	return stat(path, &status) ? 0 : status.st_ino;
 }
 
-static void network_read(struct network *self, pid_t pid, ino_t id)
-{
-	uint64_t begin_ns = now_ns();
-
-	network_done(self);
-	sockets_read(pid, &self->sockets);
-	self->id = id;
-	self->read_ns = now_ns();
-	self->took_ns = self->read_ns - begin_ns;
-}
-
 const char *network_find(struct network *self, pid_t pid, uint64_t inode)
 {
 	ino_t id = network_id(pid);
 	const char *name = id == self->id ? sockets_find(&self->sockets, inode) : NULL;
+	uint64_t begin_ns;
 
 	if (name)
 		return name;
 	if (now_ns() < self->read_ns + READ_SHARE * self->took_ns)
 		return NULL;
-	network_read(self, pid, id);
+	begin_ns = now_ns();
+	network_done(self);
+	sockets_read(pid, &self->sockets);
+	self->id = id;
+	self->read_ns = now_ns();
+	self->took_ns = self->read_ns - begin_ns;
 	return sockets_find(&self->sockets, inode);
 }
 

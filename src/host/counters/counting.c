@@ -229,13 +229,6 @@ static bool counted_is_there(const struct counted_process *self)
 	return !syscall(SYS_pidfd_send_signal, self->pidfd, 0, NULL, 0) || errno != ESRCH;
 }
 
-static void counted_check_rights(struct counted_process *self)
-{
-	bool has_changed = program_has_new_rights(&self->program, self->pid);
-
-	self->has_new_rights |= has_changed && counted_is_there(self);
-}
-
 static int counted_open(struct counted_process *self, const struct counting_options *options,
 			enum counter_heirs heirs, struct err *err)
 {
@@ -444,7 +437,9 @@ void counting_read(struct counting *self)
 		struct counted_process *process = &self->processes[i];
 
 		process->has_ended = counted_has_ended(process);
-		counted_check_rights(process);
+		bool has_changed = program_has_new_rights(&process->program, process->pid);
+
+		process->has_new_rights |= has_changed && counted_is_there(process);
 		if (self->options.by_thread)
 			counter_set_read(&process->threads);
 		counter_set_read(&process->whole);

@@ -59,16 +59,6 @@ static const struct count *metric_find_partner(const struct counter_events *even
 	return NULL;
 }
 
-static struct counter_metric metric_rate(const struct counter_event *event, uint64_t value,
-					 uint64_t span_ns)
-{
-	if (!span_ns)
-		return (struct counter_metric){ 0 };
-	if (event->is_time)
-		return (struct counter_metric){ (double)value / (double)span_ns, "CPUs utilized" };
-	return (struct counter_metric){ (double)value * 1e9 / (double)span_ns, "/s" };
-}
-
 struct counter_metric counter_metric_find(const struct counter_events *events,
 					  const struct count *counts, size_t index,
 					  uint64_t span_ns)
@@ -89,5 +79,10 @@ struct counter_metric counter_metric_find(const struct counter_events *events,
 	}
 	if (count->status == COUNT_INCOMPLETE)
 		return (struct counter_metric){ 0 };
-	return metric_rate(event, count->value, span_ns);
+	if (!span_ns)
+		return (struct counter_metric){ 0 };
+	if (event->is_time)
+		return (struct counter_metric){ (double)count->value / (double)span_ns,
+						"CPUs utilized" };
+	return (struct counter_metric){ (double)count->value * 1e9 / (double)span_ns, "/s" };
 }

@@ -222,12 +222,6 @@ bool pmu_has_event(const struct counter_sources *sources, const char *pmu, const
 	return pmu_is_word(name) && access(path, F_OK) == 0;
 }
 
-/* Beside each event there may be files with its unit and scale. */
-static bool pmu_is_event_file(const char *name)
-{
-	return pmu_is_word(name) && !strchr(name, '.');
-}
-
 void pmu_names_visit(const struct counter_sources *sources, const char *pmu,
 		     counter_name_visitor *visit, void *context)
 {
@@ -238,7 +232,8 @@ void pmu_names_visit(const struct counter_sources *sources, const char *pmu,
 	pmu_path(path, sources, pmu, "events");
 	folder = opendir(path);
 	while (folder && (entry = readdir(folder))) {
-		if (!pmu_is_event_file(entry->d_name))
+		/* Beside each event there may be files with its unit and scale. */
+		if (!pmu_is_word(entry->d_name) || strchr(entry->d_name, '.'))
 			continue;
 		print_into(name, sizeof(name), "%s/%s/", pmu, entry->d_name);
 		visit(name, context);

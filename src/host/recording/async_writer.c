@@ -180,11 +180,6 @@ static struct piece *piece_new(const struct part parts[2], const struct recorded
 	return piece;
 }
 
-static bool has_room(const struct async_writer *self, size_t size)
-{
-	return !self->waiting || self->waiting + size <= WAITING_MAX;
-}
-
 int async_writer_put(struct async_writer *self, const struct part parts[2],
 		     const struct recorded_contents *adds)
 {
@@ -194,7 +189,7 @@ int async_writer_put(struct async_writer *self, const struct part parts[2],
 	if (!piece)
 		return -ENOMEM;
 	worker_lock(&self->worker);
-	while (!self->failure && !has_room(self, piece->adds.bytes))
+	while (!self->failure && self->waiting && self->waiting + piece->adds.bytes > WAITING_MAX)
 		worker_wait(&self->worker);
 	r = self->failure;
 	if (!r) {

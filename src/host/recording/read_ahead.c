@@ -41,15 +41,6 @@ static struct slot *slot_wait(struct read_ahead *self)
 	return slot;
 }
 
-static void slot_give(struct read_ahead *self, bool is_read)
-{
-	pthread_mutex_lock(&self->lock);
-	self->read += is_read;
-	self->is_ended = !is_read;
-	pthread_cond_signal(&self->changed);
-	pthread_mutex_unlock(&self->lock);
-}
-
 /* The expensive work is done here, too. */
 static int slot_read(struct read_ahead *self, struct slot *slot)
 {
@@ -73,7 +64,11 @@ static void *chunks_read(void *argument)
 
 	while (r && (slot = slot_wait(self))) {
 		r = slot_read(self, slot);
-		slot_give(self, r);
+		pthread_mutex_lock(&self->lock);
+		self->read += r;
+		self->is_ended = !r;
+		pthread_cond_signal(&self->changed);
+		pthread_mutex_unlock(&self->lock);
 	}
 	return NULL;
 }

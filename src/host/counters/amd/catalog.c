@@ -275,16 +275,6 @@ static int parts_join(const struct catalog_maker *self, void **ret, size_t *ret_
 	return 0;
 }
 
-static void maker_done(struct catalog_maker *self)
-{
-	for (unsigned i = 0; i < CATALOG_LISTS; i++)
-		free(self->parts[i].items);
-	free(self->text_offsets);
-	pool_done(&self->texts);
-	counter_devices_done(&self->devices);
-	amd_counters_done(&self->definitions);
-}
-
 static int definitions_load(struct amd_counters *ret, const struct catalog_origin *origin,
 			    struct err *err)
 {
@@ -311,6 +301,11 @@ int counter_catalog_make(const struct catalog_origin *origin, void **ret, size_t
 			err_set(err, r, "counters of %zu devices: %s", self.devices.count,
 				strerror(-r));
 	}
-	maker_done(&self);
+	for (unsigned i = 0; i < CATALOG_LISTS; i++)
+		free(self.parts[i].items);
+	free(self.text_offsets);
+	pool_done(&self.texts);
+	counter_devices_done(&self.devices);
+	amd_counters_done(&self.definitions);
 	return r;
 }

@@ -53,13 +53,6 @@ static int nodes_prepare(struct prepared_nodes *self, const struct expression *e
 	return 0;
 }
 
-static void prepared_free(struct prepared_nodes *self, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		free(self->values[i].items);
-	free(self);
-}
-
 /* No node has more values than the longest name: the result's memory is enough for all of them. */
 static int prepared_evaluate(struct prepared_nodes *self, uint32_t count,
 			     struct counter_values *ret)
@@ -101,7 +94,9 @@ int expression_evaluate(const struct expression *expression, values_finder *find
 	r = nodes_prepare(prepared, expression, find, context);
 	if (!r)
 		r = prepared_evaluate(prepared, expression->count, ret);
-	prepared_free(prepared, expression->count);
+	for (uint32_t i = 0; i < expression->count; i++)
+		free(prepared->values[i].items);
+	free(prepared);
 	return r;
 }
 

@@ -254,15 +254,6 @@ static void write_marker_schema(struct json *json)
 	json_list_end(json);
 }
 
-static void write_units(struct json *json)
-{
-	json_object(json, "sampleUnits");
-	json_text(json, "time", "ms");
-	json_text(json, "eventDelay", "ms");
-	json_text(json, "threadCPUDelta", "ns");
-	json_object_end(json);
-}
-
 static void write_meta(struct firefox *self)
 {
 	const struct model *model = self->model;
@@ -294,7 +285,11 @@ static void write_meta(struct firefox *self)
 	json_bool(json, "sourceCodeIsNotOnSearchfox", true);
 	json_text(json, "oscpu", model->kernel);
 	json_text(json, "abi", model->machine);
-	write_units(json);
+	json_object(json, "sampleUnits");
+	json_text(json, "time", "ms");
+	json_text(json, "eventDelay", "ms");
+	json_text(json, "threadCPUDelta", "ns");
+	json_object_end(json);
 	write_categories(json);
 	write_marker_schema(json);
 	json_object_end(json);

@@ -340,18 +340,6 @@ static int put_all(struct pprof *self, const struct profile *profile)
 	return self->profile.has_failed || self->message.has_failed ? -ENOMEM : 0;
 }
 
-static void pprof_done(struct pprof *self)
-{
-	bytes_done(&self->profile);
-	bytes_done(&self->message);
-	bytes_done(&self->inner);
-	bytes_done(&self->packed);
-	pool_done(&self->texts);
-	free(self->frames);
-	free(self->functions);
-	free(self->codes);
-}
-
 /* Of each view of calls: the first value, the end, and the default one. */
 static const struct call_values {
 	unsigned view, first, end, shown;
@@ -395,7 +383,14 @@ int pprof_encode(struct model *model, bool is_by_thread, struct bytes *ret)
 		r = put_all(&self, &profile);
 	if (!r)
 		r = gzip_put(&self.profile, ret);
-	pprof_done(&self);
+	bytes_done(&self.profile);
+	bytes_done(&self.message);
+	bytes_done(&self.inner);
+	bytes_done(&self.packed);
+	pool_done(&self.texts);
+	free(self.frames);
+	free(self.functions);
+	free(self.codes);
 	return r;
 }
 

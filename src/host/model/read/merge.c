@@ -267,14 +267,6 @@ struct merge {
 	size_t count;
 };
 
-static void merge_done(struct merge *merge)
-{
-	for (uint32_t i = 0; merge->streams && i < merge->model->thread_count; i++)
-		stream_done(&merge->streams[i]);
-	free(merge->streams);
-	free(merge->heap);
-}
-
 static bool is_before(const struct stream *a, const struct stream *b)
 {
 	uint64_t left = stream_key(a), right = stream_key(b);
@@ -379,6 +371,9 @@ int merge_each_call(struct model *model, call_visitor *visit, void *context)
 			remove_top(&merge);
 		sift_down(&merge, 0);
 	}
-	merge_done(&merge);
+	for (uint32_t i = 0; merge.streams && i < merge.model->thread_count; i++)
+		stream_done(&merge.streams[i]);
+	free(merge.streams);
+	free(merge.heap);
 	return r;
 }

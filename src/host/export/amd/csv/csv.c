@@ -246,17 +246,6 @@ static int each_file(struct csv_set *set, int (*act)(struct csv_set *, struct ou
 	return r ? r : act(set, &set->domain_stats);
 }
 
-static void set_done(struct csv_set *set)
-{
-	for (unsigned domain = 0; domain < AMD_DOMAINS; domain++) {
-		output_discard(&set->traces[domain]);
-		output_discard(&set->stats[domain]);
-	}
-	output_discard(&set->domain_stats);
-	output_discard(&set->agent_info);
-	agents_free(set->agents, set->view->model);
-}
-
 int amd_csv_write(struct amd_view *view, const char *prefix, const struct amd_csv_options *options,
 		  struct err *err)
 {
@@ -280,7 +269,13 @@ int amd_csv_write(struct amd_view *view, const char *prefix, const struct amd_cs
 		r = each_file(&set, file_flush);
 	if (!r)
 		r = each_file(&set, file_commit);
-	set_done(&set);
+	for (unsigned domain = 0; domain < AMD_DOMAINS; domain++) {
+		output_discard(&set.traces[domain]);
+		output_discard(&set.stats[domain]);
+	}
+	output_discard(&set.domain_stats);
+	output_discard(&set.agent_info);
+	agents_free(set.agents, set.view->model);
 	return r;
 }
 

@@ -104,14 +104,6 @@ static void put_columns(const struct rocpd_file *file, const char *columns, stru
 	}
 }
 
-static int run_bytes(struct rocpd_file *file, struct bytes *statement, struct err *err)
-{
-	bytes_put(statement, "", 1);
-	if (statement->has_failed)
-		return output_explain(-ENOMEM, file->path, err);
-	return rocpd_file_run(file, (const char *)statement->data, err);
-}
-
 static int make_plain_view(struct rocpd_file *file, const char *name, struct err *err)
 {
 	char statement[256];
@@ -134,7 +126,10 @@ static int make_table(struct rocpd_file *file, const struct rocpd_table *table, 
 	bytes_put(&statement, head, strlen(head));
 	put_columns(file, table->columns, &statement);
 	bytes_put(&statement, ")", 1);
-	return run_bytes(file, &statement, err);
+	bytes_put(&statement, "", 1);
+	if (statement.has_failed)
+		return output_explain(-ENOMEM, file->path, err);
+	return rocpd_file_run(file, (const char *)statement.data, err);
 }
 
 static int make_metadata(struct rocpd_file *file, struct err *err)

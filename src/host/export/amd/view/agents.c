@@ -98,15 +98,6 @@ static void agent_derive(struct agent *agent)
 	agent->grid = (struct agent_dimensions){ INT32_MAX, UINT16_MAX, UINT16_MAX };
 }
 
-static void agent_describe(struct agent *agent, const char *lines)
-{
-	struct text rest = text_of(lines), line;
-
-	while (text_take_line(&rest, &line))
-		line_read(agent, line);
-	agent_derive(agent);
-}
-
 static int by_number(const void *left, const void *right)
 {
 	const struct agent *a = left, *b = right;
@@ -143,7 +134,11 @@ static int agents_init(struct agents *ret, const struct names *names)
 		agent = agents_add(ret, named->id);
 		if (!agent)
 			return -ENOMEM;
-		agent_describe(agent, named->text);
+		struct text rest = text_of(named->text), line;
+
+		while (text_take_line(&rest, &line))
+			line_read(agent, line);
+		agent_derive(agent);
 	}
 	rows_sort(ret->items, ret->count, sizeof(*ret->items), by_number);
 	for (size_t i = 0; !r && i < ret->count; i++)

@@ -28,21 +28,10 @@ static int kernel_filter_compile(regex_t *ret, const char *expression, struct er
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int add_range(struct kernel_filter *filter, uint64_t first, uint64_t last)
-{
-	struct iteration_range *longer =
-		reallocarray(filter->ranges, filter->range_count + 1, sizeof(*longer));
-
-	if (!longer)
-		return -ENOMEM;
-	filter->ranges = longer;
-	filter->ranges[filter->range_count++] = (struct iteration_range){ first, last };
-	return 0;
-}
-
 /* "3" or "1-3", with brackets around it where people put them. */
 static int take_range(struct kernel_filter *filter, struct text field)
 {
+	struct iteration_range *longer;
 	uint64_t first, last;
 
 	text_skip_blanks(&field);
@@ -62,7 +51,12 @@ static int take_range(struct kernel_filter *filter, struct text field)
 	text_skip_blanks(&field);
 	if (field.at != field.end || !first || last < first)
 		return -EINVAL;
-	return add_range(filter, first, last);
+	longer = reallocarray(filter->ranges, filter->range_count + 1, sizeof(*longer));
+	if (!longer)
+		return -ENOMEM;
+	filter->ranges = longer;
+	filter->ranges[filter->range_count++] = (struct iteration_range){ first, last };
+	return 0;
 }
 
 static int take_ranges(struct kernel_filter *filter, const char *ranges, struct err *err)

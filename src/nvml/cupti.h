@@ -165,6 +165,32 @@ enum {
 	CUPTI_NOT_FOR_DEVICES_LAST = 46,
 };
 
+/* Its functions: the member of struct cupti, the argument, the name in the library. */
+#define CUPTI_FUNCTIONS(FUNCTION)                                                           \
+	FUNCTION(initialize, cupti_plain, "cuptiProfilerInitialize")                        \
+	FUNCTION(chip, cupti_chip, "cuptiDeviceGetChipName")                                \
+	FUNCTION(availability, cupti_availability, "cuptiPmSamplingGetCounterAvailability") \
+	FUNCTION(host_new, cupti_host_new, "cuptiProfilerHostInitialize")                   \
+	FUNCTION(host_free, cupti_host, "cuptiProfilerHostDeinitialize")                    \
+	FUNCTION(base_metrics, cupti_base_metrics, "cuptiProfilerHostGetBaseMetrics")       \
+	FUNCTION(properties, cupti_properties, "cuptiProfilerHostGetMetricProperties")      \
+	FUNCTION(add_metrics, cupti_add_metrics, "cuptiProfilerHostConfigAddMetrics")       \
+	FUNCTION(config_size, cupti_config_size, "cuptiProfilerHostGetConfigImageSize")     \
+	FUNCTION(config, cupti_config, "cuptiProfilerHostGetConfigImage")                   \
+	FUNCTION(passes, cupti_passes, "cuptiProfilerHostGetNumOfPasses")                   \
+	FUNCTION(evaluate, cupti_evaluate, "cuptiProfilerHostEvaluateToGpuValues")          \
+	FUNCTION(enable, cupti_enable, "cuptiPmSamplingEnable")                             \
+	FUNCTION(set_config, cupti_set_config, "cuptiPmSamplingSetConfig")                  \
+	FUNCTION(start, cupti_sampler, "cuptiPmSamplingStart")                              \
+	FUNCTION(stop, cupti_sampler, "cuptiPmSamplingStop")                                \
+	FUNCTION(image_size, cupti_image_size, "cuptiPmSamplingGetCounterDataSize")         \
+	FUNCTION(image_clear, cupti_image, "cuptiPmSamplingCounterDataImageInitialize")     \
+	FUNCTION(decode, cupti_decode, "cuptiPmSamplingDecodeData")                         \
+	FUNCTION(image_info, cupti_image_info, "cuptiPmSamplingGetCounterDataInfo")         \
+	FUNCTION(sample, cupti_sample, "cuptiPmSamplingCounterDataGetSampleInfo")
+
+#define CUPTI_MEMBER(member, type, name) int (*member)(struct type * given);
+
 struct cupti {
 	/* Of libcuda.so.1. */
 	int (*cuda_init)(unsigned flags);
@@ -173,27 +199,7 @@ struct cupti {
 	int (*cuda_error)(int result, const char **ret);
 
 	int (*error)(int result, const char **ret);
-	int (*initialize)(struct cupti_plain *given);
-	int (*chip)(struct cupti_chip *given);
-	int (*availability)(struct cupti_availability *given);
-	int (*host_new)(struct cupti_host_new *given);
-	int (*host_free)(struct cupti_host *given);
-	int (*base_metrics)(struct cupti_base_metrics *given);
-	int (*properties)(struct cupti_properties *given);
-	int (*add_metrics)(struct cupti_add_metrics *given);
-	int (*config_size)(struct cupti_config_size *given);
-	int (*config)(struct cupti_config *given);
-	int (*passes)(struct cupti_passes *given);
-	int (*evaluate)(struct cupti_evaluate *given);
-	int (*enable)(struct cupti_enable *given);
-	int (*set_config)(struct cupti_set_config *given);
-	int (*start)(struct cupti_sampler *given);
-	int (*stop)(struct cupti_sampler *given);
-	int (*image_size)(struct cupti_image_size *given);
-	int (*image_clear)(struct cupti_image *given);
-	int (*decode)(struct cupti_decode *given);
-	int (*image_info)(struct cupti_image_info *given);
-	int (*sample)(struct cupti_sample *given);
+	CUPTI_FUNCTIONS(CUPTI_MEMBER)
 };
 
 /* 0, or which failure: enum gpu_failure and one. */

@@ -10,27 +10,18 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #define NS_PER_MS 1000000ull
 #define LIMPET    STDIN_FILENO
-#define TAKE_NS   (500 * NS_PER_MS) /* how long PM sampling is let alone at most */
+#define DRAIN_NS  (500 * NS_PER_MS) /* how long PM sampling is let alone at most */
 
 static struct nvml nvml;
 static struct device devices[GPU_DEVICES_MAX];
 static uint32_t device_count;
 static struct pm pm;
 static uint64_t next_ns; /* 0: nothing is measured */
-static uint64_t take_ns;
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000 * NS_PER_MS + (uint64_t)now.tv_nsec;
-}
+static uint64_t drain_ns;
 
 /* Sends a message; exits when limpet has exited. */
 static void message_send(const struct gpu_message *message)
@@ -48,13 +39,13 @@ static void message_fail(enum gpu_failure code, const char *text)
 	exit(1);
 }
 
-static void pm_need(bool is_fine, const struct pm_failure *failure)
+static void pm_need(bool is_fine)
 {
 	if (!is_fine)
-		message_fail(failure->code, failure->text);
+		message_fail(pm.failure.code, pm.failure.text);
 }
 
-static void counted_tell(uint32_t number, const char *name, const char *description, bool adds_up)
+static void counted_send(uint32_t number, const char *name, const char *description, bool adds_up)
 {
 	struct gpu_message message = {
 		.magic = GPU_MAGIC, .kind = GPU_COUNTED, .code = number, .present = adds_up
@@ -65,27 +56,14 @@ static void counted_tell(uint32_t number, const char *name, const char *descript
 	message_send(&message);
 }
 
-static void metrics_tell(void)
+static void kind_send(enum gpu_message_kind kind)
 {
-	for (size_t i = 0; i < pm.metrics.count; i++) {
-		struct cupti_properties facts =
-			CUPTI_GIVEN(struct cupti_properties, kind, .host = pm.devices[0].host,
-				    .name = pm.metrics.names[i]);
-
-		counted_tell((uint32_t)i, pm.metrics.names[i],
-			     pm.cupti.properties(&facts) ? NULL : facts.description,
-			     pm.metrics.adds_up[i]);
-	}
-}
-
-static void ready_tell(void)
-{
-	const struct gpu_message message = { .magic = GPU_MAGIC, .kind = GPU_READY };
+	const struct gpu_message message = { .magic = GPU_MAGIC, .kind = kind };
 
 	message_send(&message);
 }
 
-static void devices_tell(void)
+static void devices_send(void)
 {
 	struct gpu_message message = { .magic = GPU_MAGIC, .kind = GPU_DEVICE };
 
@@ -121,24 +99,20 @@ static void devices_open(void)
 
 static void windows_begin(uint64_t interval_ns)
 {
-	struct pm_failure failure;
-
 	for (uint32_t i = 0; i < device_count; i++)
 		device_begin(&nvml, &devices[i]);
 	for (size_t i = 0; i < pm.count; i++)
-		pm_need(pm_device_start(&pm.cupti, &pm.devices[i], &failure), &failure);
+		pm_need(pm_device_start(&pm, &pm.devices[i]));
 	next_ns = clock_ns() + interval_ns;
-	take_ns = clock_ns() + TAKE_NS;
+	drain_ns = clock_ns() + DRAIN_NS;
 }
 
 /* Drains the samples before the hardware's buffer is full. */
-static void samples_take(void)
+static void samples_drain(void)
 {
-	struct pm_failure failure;
-
 	for (size_t i = 0; i < pm.count; i++)
-		pm_need(pm_device_take(&pm.cupti, &pm.devices[i], &pm.metrics, &failure), &failure);
-	take_ns = clock_ns() + TAKE_NS;
+		pm_need(pm_device_drain(&pm, &pm.devices[i]));
+	drain_ns = clock_ns() + DRAIN_NS;
 }
 
 static void windows_end(uint32_t pid)
@@ -150,37 +124,30 @@ static void windows_end(uint32_t pid)
 		message.device = i;
 		message_send(&message);
 	}
-	samples_take();
+	samples_drain();
 	for (size_t i = 0; i < pm.count; i++)
 		if (pm_device_window(&pm.devices[i], &pm.metrics, &message))
 			message_send(&message);
 }
 
-static void samples_end(void)
-{
-	for (size_t i = 0; i < pm.count; i++)
-		pm_device_stop(&pm.cupti, &pm.devices[i]);
-}
-
 static void order_obey(char order, uint64_t interval_ns, uint32_t pid)
 {
-	const struct gpu_message stopped = { .magic = GPU_MAGIC, .kind = GPU_STOPPED };
-
 	if (order == GPU_GO) {
 		windows_begin(interval_ns);
 		return;
 	}
 	if (next_ns) {
-		samples_end();
+		for (size_t i = 0; i < pm.count; i++)
+			pm_device_stop(&pm, &pm.devices[i]);
 		windows_end(pid);
 	}
 	next_ns = 0;
-	message_send(&stopped);
+	kind_send(GPU_STOPPED);
 }
 
 static int wait_ms(void)
 {
-	uint64_t now = clock_ns(), next = pm.count ? MIN(next_ns, take_ns) : next_ns;
+	uint64_t now = clock_ns(), next = pm.count ? MIN(next_ns, drain_ns) : next_ns;
 
 	if (!next_ns)
 		return -1;
@@ -195,8 +162,8 @@ static void do_due(uint64_t interval_ns, uint32_t pid)
 		windows_end(pid);
 		while (next_ns <= clock_ns()) /* late rather than never */
 			next_ns += interval_ns;
-	} else if (clock_ns() >= take_ns) {
-		samples_take();
+	} else if (clock_ns() >= drain_ns) {
+		samples_drain();
 	}
 }
 
@@ -216,20 +183,17 @@ static int windows_run(uint64_t interval_ns, uint32_t pid)
 	}
 }
 
-static void listed_tell(const char *name, const char *description)
+static void listed_send(const char *name, const char *description)
 {
 	static uint32_t number;
 
-	counted_tell(number++, name, description, false);
+	counted_send(number++, name, description, false);
 }
 
 static int list_run(void)
 {
-	struct pm_failure failure;
-
-	pm_need(pm_open(&pm, &failure), &failure);
-	pm_need(pm_list(&pm.cupti, &pm.devices[0].chip, listed_tell, &failure), &failure);
-	ready_tell();
+	pm_need(pm_open(&pm) && pm_list(&pm, listed_send));
+	kind_send(GPU_READY);
 	return 0;
 }
 
@@ -248,7 +212,6 @@ int main(int count, char **words)
 {
 	uint64_t interval_ns = count >= 3 ? strtoull(words[1], NULL, 10) * NS_PER_MS : 0;
 	uint32_t pid = count >= 3 ? (uint32_t)strtoul(words[2], NULL, 10) : 0;
-	struct pm_failure failure;
 	pthread_t watcher;
 
 	if (pthread_create(&watcher, NULL, end_with_limpet, NULL))
@@ -257,11 +220,13 @@ int main(int count, char **words)
 		return count == 4 ? list_run() : 2;
 	devices_open();
 	if (count == 4)
-		pm_need(pm_open(&pm, &failure) && pm_prepare(&pm, &nvml, devices, device_count,
-							     words[3], interval_ns, &failure),
-			&failure);
-	devices_tell();
-	metrics_tell();
-	ready_tell();
+		pm_need(pm_open(&pm) &&
+			pm_prepare(&pm, &nvml, devices, device_count, words[3], interval_ns));
+	devices_send();
+	for (size_t i = 0; i < pm.metrics.count; i++)
+		counted_send((uint32_t)i, pm.metrics.names[i],
+			     pm_describe(&pm, pm.devices[0].host, pm.metrics.names[i]),
+			     pm.metrics.adds_up[i]);
+	kind_send(GPU_READY);
 	return windows_run(interval_ns, pid);
 }

@@ -4,7 +4,7 @@
  * NVML is declared here: the build needs none of its headers.
  *
  * main.c      speaks with limpet
- * library.c   finds the functions
+ * library.c   finds the functions of all libraries
  * readings.c  reads one device
  * pm.h        counters that CUPTI samples
  */
@@ -14,6 +14,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <time.h>
 
 struct nvml_sampled {
 	uint32_t metric;
@@ -71,6 +72,15 @@ struct nvml {
 };
 /* 0, or which failure: enum gpu_failure and one. */
 int nvml_open(struct nvml *ret);
+
+/* CLOCK_MONOTONIC. */
+static inline uint64_t clock_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
 
 struct device {
 	void *handle;

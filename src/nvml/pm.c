@@ -6,23 +6,13 @@
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
-#define NS_PER_S        1000000000ll
 #define BUFFER_BYTES    (64u << 20)
 #define IMAGE_SAMPLES   64u
 #define PERIODS         10u /* of a window */
 #define PERIOD_LEAST_NS 1000000ull
 #define PERIOD_MOST_NS  100000000ull
 #define ROUNDS_MAX      1000u /* of an image; more is not waited for */
-
-static int64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
-}
 
 static void window_clear(struct pm_device *device)
 {
@@ -33,84 +23,73 @@ static void window_clear(struct pm_device *device)
 		device->sums[i] = device->times_ns[i] = 0;
 }
 
-static bool image_clear(const struct cupti *cupti, struct pm_device *device,
-			struct pm_failure *failure)
+static bool image_clear(struct pm *pm, struct pm_device *device)
 {
 	struct cupti_image image =
 		CUPTI_GIVEN(struct cupti_image, image, .sampler = device->sampler,
 			    .image_size = device->image_size, .image = device->image);
 
-	return pm_check(cupti, cupti->image_clear(&image), failure);
+	return pm_check(pm, pm->cupti.image_clear(&image));
 }
 
-static bool image_open(const struct cupti *cupti, struct pm_device *device,
-		       const struct pm_metrics *metrics, struct pm_failure *failure)
+static bool image_open(struct pm *pm, struct pm_device *device)
 {
 	struct cupti_image_size size = CUPTI_GIVEN(
 		struct cupti_image_size, image_size, .sampler = device->sampler,
-		.names = metrics->names, .count = metrics->count, .samples = IMAGE_SAMPLES);
+		.names = pm->metrics.names, .count = pm->metrics.count, .samples = IMAGE_SAMPLES);
 
-	if (!pm_check(cupti, cupti->image_size(&size), failure))
+	if (!pm_check(pm, pm->cupti.image_size(&size)))
 		return false;
 	device->image_size = size.image_size;
 	device->image = malloc(size.image_size);
-	return device->image ? image_clear(cupti, device, failure)
-			     : pm_fail(failure, GPU_PM_REFUSED, "no memory");
-}
-
-static uint64_t period_of(uint64_t interval_ns)
-{
-	return MIN(MAX(interval_ns / PERIODS, (uint64_t)PERIOD_LEAST_NS), (uint64_t)PERIOD_MOST_NS);
+	return device->image ? image_clear(pm, device) : pm_fail(pm, GPU_PM_REFUSED, "no memory");
 }
 
 /* Some chips have no clock that does not change: there a period is about as many cycles. */
-static bool config_set(const struct cupti *cupti, const struct pm_device *device,
-		       const struct cupti_config *config, uint64_t interval_ns,
-		       struct pm_failure *failure)
+static bool config_set(struct pm *pm, const struct pm_device *device,
+		       const struct cupti_config *config, uint64_t interval_ns)
 {
-	struct cupti_set_config set =
-		CUPTI_GIVEN(struct cupti_set_config, keeps, .sampler = device->sampler,
-			    .config_size = config->config_size, .config = config->config,
-			    .buffer_size = BUFFER_BYTES, .interval = period_of(interval_ns),
-			    .trigger = CUPTI_BY_TIME, .keeps = CUPTI_KEEP_OLDEST);
-	int result = cupti->set_config(&set);
+	uint64_t period_ns = MAX(interval_ns / PERIODS, (uint64_t)PERIOD_LEAST_NS);
+	struct cupti_set_config set = CUPTI_GIVEN(
+		struct cupti_set_config, keeps, .sampler = device->sampler,
+		.config_size = config->config_size, .config = config->config,
+		.buffer_size = BUFFER_BYTES, .interval = MIN(period_ns, (uint64_t)PERIOD_MOST_NS),
+		.trigger = CUPTI_BY_TIME, .keeps = CUPTI_KEEP_OLDEST);
+	int result = pm->cupti.set_config(&set);
 
 	if (result == CUPTI_NOT_SUPPORTED || result == CUPTI_INVALID_PARAMETER) {
 		set.trigger = CUPTI_BY_CYCLES;
-		result = cupti->set_config(&set);
+		result = pm->cupti.set_config(&set);
 	}
-	return pm_check(cupti, result, failure);
+	return pm_check(pm, result);
 }
 
-bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics, uint64_t interval_ns,
-		    struct pm_failure *failure)
+bool pm_device_open(struct pm *pm, struct pm_device *device, uint64_t interval_ns)
 {
 	struct cupti_enable enabled =
 		CUPTI_GIVEN(struct cupti_enable, sampler, .device = device->chip.device);
 	struct cupti_config config;
 	bool is_set;
 
-	if (!pm_configure(cupti, &device->chip, metrics, &config, failure))
+	if (!pm_configure(pm, &device->chip, &config))
 		return false;
 	device->host = config.host; /* and its configuration, which may be read until the end */
-	is_set = pm_check(cupti, cupti->enable(&enabled), failure);
+	is_set = pm_check(pm, pm->cupti.enable(&enabled));
 	device->sampler = enabled.sampler;
 	if (is_set)
-		is_set = config_set(cupti, device, &config, interval_ns, failure);
-	return is_set && image_open(cupti, device, metrics, failure);
+		is_set = config_set(pm, device, &config, interval_ns);
+	return is_set && image_open(pm, device);
 }
 
-bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
-		     struct pm_failure *failure)
+bool pm_device_start(struct pm *pm, struct pm_device *device)
 {
 	struct cupti_sampler given =
 		CUPTI_GIVEN(struct cupti_sampler, sampler, .sampler = device->sampler);
 
 	window_clear(device);
 	device->is_first = true;
-	device->told_ns = (uint64_t)clock_ns();
-	return pm_check(cupti, cupti->start(&given), failure);
+	device->told_ns = clock_ns();
+	return pm_check(pm, pm->cupti.start(&given));
 }
 
 static void sample_add(struct pm_device *device, const struct pm_metrics *metrics,
@@ -130,8 +109,7 @@ static void sample_add(struct pm_device *device, const struct pm_metrics *metric
 	device->end_ns = sample->end_ns;
 }
 
-static void sample_take(const struct cupti *cupti, struct pm_device *device,
-			const struct pm_metrics *metrics, size_t index)
+static void sample_read(struct pm *pm, struct pm_device *device, size_t index)
 {
 	struct cupti_sample sample = CUPTI_GIVEN(struct cupti_sample, end_ns,
 						 .sampler = device->sampler, .image = device->image,
@@ -139,21 +117,22 @@ static void sample_take(const struct cupti *cupti, struct pm_device *device,
 	double values[GPU_COUNTED_MAX] = { 0 };
 	struct cupti_evaluate asked = CUPTI_GIVEN(
 		struct cupti_evaluate, values, .host = device->host, .image = device->image,
-		.image_size = device->image_size, .index = index, .names = metrics->names,
-		.count = metrics->count, .values = values);
+		.image_size = device->image_size, .index = index, .names = pm->metrics.names,
+		.count = pm->metrics.count, .values = values);
 
-	if (cupti->sample(&sample) || sample.end_ns <= sample.begin_ns || cupti->evaluate(&asked))
+	if (pm->cupti.sample(&sample) || sample.end_ns <= sample.begin_ns ||
+	    pm->cupti.evaluate(&asked))
 		device->has_lost = true;
 	else if (device->is_first)
 		device->is_first = false;
 	else
-		sample_add(device, metrics, &sample, values);
+		sample_add(device, &pm->metrics, &sample, values);
 }
 
 /* A sample is read after its end: the least difference is the most exact. */
 static void offset_learn(struct pm_device *device)
 {
-	int64_t offset_ns = clock_ns() - (int64_t)device->end_ns;
+	int64_t offset_ns = (int64_t)(clock_ns() - device->end_ns);
 
 	if (!device->end_ns || (device->has_offset && offset_ns >= device->offset_ns))
 		return;
@@ -161,9 +140,7 @@ static void offset_learn(struct pm_device *device)
 	device->has_offset = true;
 }
 
-static bool image_take(const struct cupti *cupti, struct pm_device *device,
-		       const struct pm_metrics *metrics, bool *ret_has_more,
-		       struct pm_failure *failure)
+static bool image_drain(struct pm *pm, struct pm_device *device, bool *ret_has_more)
 {
 	struct cupti_decode decoded =
 		CUPTI_GIVEN(struct cupti_decode, has_overflown, .sampler = device->sampler,
@@ -172,24 +149,22 @@ static bool image_take(const struct cupti *cupti, struct pm_device *device,
 		CUPTI_GIVEN(struct cupti_image_info, completed, .image = device->image,
 			    .image_size = device->image_size);
 
-	if (!pm_check(cupti, cupti->decode(&decoded), failure) ||
-	    !pm_check(cupti, cupti->image_info(&info), failure))
+	if (!pm_check(pm, pm->cupti.decode(&decoded)) || !pm_check(pm, pm->cupti.image_info(&info)))
 		return false;
 	device->has_lost |= decoded.has_overflown;
 	for (size_t i = 0; i < info.completed; i++)
-		sample_take(cupti, device, metrics, i);
+		sample_read(pm, device, i);
 	offset_learn(device);
 	*ret_has_more = decoded.reason == CUPTI_IMAGE_IS_FULL && info.completed;
-	return image_clear(cupti, device, failure);
+	return image_clear(pm, device);
 }
 
-bool pm_device_take(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics, struct pm_failure *failure)
+bool pm_device_drain(struct pm *pm, struct pm_device *device)
 {
 	bool has_more = true;
 
 	for (unsigned i = 0; has_more && i < ROUNDS_MAX; i++)
-		if (!image_take(cupti, device, metrics, &has_more, failure))
+		if (!image_drain(pm, device, &has_more))
 			return false;
 	return true;
 }
@@ -201,7 +176,7 @@ static void window_times(struct pm_device *device, struct gpu_message *ret)
 	bool has_any = device->end_ns != 0;
 
 	ret->begin_ns = has_any ? MAX(device->begin_ns + offset_ns, told_ns) : told_ns;
-	ret->end_ns = has_any ? device->end_ns + offset_ns : (uint64_t)clock_ns();
+	ret->end_ns = has_any ? device->end_ns + offset_ns : clock_ns();
 	ret->end_ns = MAX(ret->end_ns, ret->begin_ns + 1);
 	device->told_ns = ret->end_ns;
 }
@@ -225,10 +200,10 @@ bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics
 	return true;
 }
 
-void pm_device_stop(const struct cupti *cupti, struct pm_device *device)
+void pm_device_stop(struct pm *pm, struct pm_device *device)
 {
 	struct cupti_sampler given =
 		CUPTI_GIVEN(struct cupti_sampler, sampler, .sampler = device->sampler);
 
-	(void)!cupti->stop(&given);
+	(void)!pm->cupti.stop(&given);
 }

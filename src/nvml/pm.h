@@ -4,9 +4,7 @@
  *
  * pm_devices.c  all devices
  * pm.c          one device: begins, reads, ends
- * pm_metrics.c  which metrics, and whether they can be had at once
- * pm_list.c     all metrics that there are
- * cupti.c       finds the library
+ * pm_metrics.c  which metrics there are, and whether they can be sampled at once
  */
 #pragma once
 
@@ -48,51 +46,44 @@ struct pm_device {
 	double sums[GPU_COUNTED_MAX], times_ns[GPU_COUNTED_MAX];
 };
 
-struct pm_failure {
-	enum gpu_failure code;
-	char text[GPU_TEXT_MAX];
-};
-
-/* All that follow answer false for a failure. */
-bool pm_fail(struct pm_failure *failure, enum gpu_failure code, const char *text);
-/* Describes a failed result of CUPTI. */
-bool pm_check(const struct cupti *cupti, int result, struct pm_failure *failure);
-
-bool pm_chip_open(const struct cupti *cupti, struct pm_chip *chip, struct pm_failure *failure);
-/* A host object of these metrics, and its configuration, which the caller frees. */
-bool pm_configure(const struct cupti *cupti, const struct pm_chip *chip,
-		  const struct pm_metrics *metrics, struct cupti_config *ret,
-		  struct pm_failure *failure);
-/* The metrics of a list with commas; "": the default ones that this chip can count at once. */
-bool pm_metrics_choose(const struct cupti *cupti, const struct pm_chip *chip, const char *list,
-		       struct pm_metrics *ret, struct pm_failure *failure);
-
-bool pm_device_open(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics, uint64_t interval_ns,
-		    struct pm_failure *failure);
-/* A window begins. */
-bool pm_device_start(const struct cupti *cupti, struct pm_device *device,
-		     struct pm_failure *failure);
-/* Reads what the hardware has so far. */
-bool pm_device_take(const struct cupti *cupti, struct pm_device *device,
-		    const struct pm_metrics *metrics, struct pm_failure *failure);
-/* The window ends, and the next one begins; false: there is nothing in it, and nothing was lost. */
-bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics,
-		      struct gpu_message *ret);
-void pm_device_stop(const struct cupti *cupti, struct pm_device *device);
-
 struct pm {
 	struct cupti cupti;
 	struct pm_metrics metrics;
 	struct pm_device devices[GPU_DEVICES_MAX];
 	size_t count;
+	struct {
+		enum gpu_failure code;
+		char text[GPU_TEXT_MAX];
+	} failure;
 };
+
+/* Those that follow and are bool: false for a failure, which is in pm. */
+bool pm_fail(struct pm *pm, enum gpu_failure code, const char *text);
+/* Describes a failed result of CUPTI. */
+bool pm_check(struct pm *pm, int result);
+
+bool pm_chip_open(struct pm *pm, struct pm_chip *chip);
+/* A host object of the metrics, and its configuration, which the caller frees. */
+bool pm_configure(struct pm *pm, const struct pm_chip *chip, struct cupti_config *ret);
+/* The metrics of a list with commas; "": the default ones that this chip can count at once. */
+bool pm_metrics_choose(struct pm *pm, const struct pm_chip *chip, const char *list);
+/* What a metric is; NULL: not known. */
+const char *pm_describe(struct pm *pm, void *host, const char *name);
+/* All metrics of the first device, by their base names. */
+bool pm_list(struct pm *pm, void report(const char *name, const char *description));
+
+bool pm_device_open(struct pm *pm, struct pm_device *device, uint64_t interval_ns);
+/* A window begins. */
+bool pm_device_start(struct pm *pm, struct pm_device *device);
+/* Reads what the hardware has so far. */
+bool pm_device_drain(struct pm *pm, struct pm_device *device);
+/* The window ends, and the next one begins; false: there is nothing in it, and nothing was lost. */
+bool pm_device_window(struct pm_device *device, const struct pm_metrics *metrics,
+		      struct gpu_message *ret);
+void pm_device_stop(struct pm *pm, struct pm_device *device);
+
 /* The library, and all devices that it can sample. */
-bool pm_open(struct pm *pm, struct pm_failure *failure);
+bool pm_open(struct pm *pm);
 /* Prepares those that NVML lists, too, with its numbers, for these metrics. */
 bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
-		const char *metrics, uint64_t interval_ns, struct pm_failure *failure);
-
-/* Of all metrics; false: it has failed. */
-bool pm_list(const struct cupti *cupti, const struct pm_chip *chip,
-	     void tell(const char *name, const char *description), struct pm_failure *failure);
+		const char *metrics, uint64_t interval_ns);

@@ -6,35 +6,34 @@
 
 #define BUS_ROOM 32
 
-static bool cuda_begin(const struct cupti *cupti, int *ret_count, struct pm_failure *failure)
+static bool cuda_begin(struct pm *pm, int *ret_count)
 {
-	int result = cupti->cuda_init(0);
+	int result = pm->cupti.cuda_init(0);
 	const char *text = NULL;
 
 	if (!result)
-		result = cupti->cuda_device_count(ret_count);
+		result = pm->cupti.cuda_device_count(ret_count);
 	if (!result && *ret_count > 0)
 		return true;
-	if (!result || cupti->cuda_error(result, &text))
+	if (!result || pm->cupti.cuda_error(result, &text))
 		text = "CUDA has no device";
-	return pm_fail(failure, GPU_PM_REFUSED, text);
+	return pm_fail(pm, GPU_PM_REFUSED, text);
 }
 
 /* One that cannot be sampled does not hide the others. */
-bool pm_open(struct pm *pm, struct pm_failure *failure)
+bool pm_open(struct pm *pm)
 {
 	struct cupti_plain given = CUPTI_GIVEN(struct cupti_plain, unused, .unused = NULL);
 	int count = 0, r = cupti_open(&pm->cupti);
 
 	if (r)
-		return pm_fail(failure, (enum gpu_failure)(r - 1), "libcuda.so.1 is not there");
-	if (!cuda_begin(&pm->cupti, &count, failure) ||
-	    !pm_check(&pm->cupti, pm->cupti.initialize(&given), failure))
+		return pm_fail(pm, (enum gpu_failure)(r - 1), "libcuda.so.1 is not there");
+	if (!cuda_begin(pm, &count) || !pm_check(pm, pm->cupti.initialize(&given)))
 		return false;
 	for (int i = 0; i < MIN(count, (int)GPU_DEVICES_MAX); i++) {
 		struct pm_chip chip = { .device = (size_t)i };
 
-		if (pm_chip_open(&pm->cupti, &chip, failure))
+		if (pm_chip_open(pm, &chip))
 			pm->devices[pm->count++].chip = chip;
 	}
 	return pm->count > 0;
@@ -59,8 +58,8 @@ static uint32_t number_find(const struct pm *pm, const struct pm_device *device,
 	return UINT32_MAX;
 }
 
-static void devices_number(struct pm *pm, const struct nvml *nvml, const struct device *known,
-			   uint32_t count)
+bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
+		const char *metrics, uint64_t interval_ns)
 {
 	size_t kept = 0;
 
@@ -70,19 +69,12 @@ static void devices_number(struct pm *pm, const struct nvml *nvml, const struct 
 			pm->devices[kept++] = pm->devices[i];
 	}
 	pm->count = kept;
-}
-
-bool pm_prepare(struct pm *pm, const struct nvml *nvml, const struct device *known, uint32_t count,
-		const char *metrics, uint64_t interval_ns, struct pm_failure *failure)
-{
-	devices_number(pm, nvml, known, count);
 	if (!pm->count)
-		return pm_fail(failure, GPU_PM_REFUSED, "NVML does not know CUDA's devices");
-	if (!pm_metrics_choose(&pm->cupti, &pm->devices[0].chip, metrics, &pm->metrics, failure))
+		return pm_fail(pm, GPU_PM_REFUSED, "NVML does not know CUDA's devices");
+	if (!pm_metrics_choose(pm, &pm->devices[0].chip, metrics))
 		return false;
 	for (size_t i = 0; i < pm->count; i++)
-		if (!pm_device_open(&pm->cupti, &pm->devices[i], &pm->metrics, interval_ns,
-				    failure))
+		if (!pm_device_open(pm, &pm->devices[i], interval_ns))
 			return false;
 	return true;
 }

@@ -3,9 +3,6 @@
  */
 #include "nvml/nvml.h"
 
-#include <time.h>
-
-#define NS_PER_S         1000000000ull
 #define BYTES_PER_MIB    1048576.0
 #define PROCESSES_MAX    256u
 #define SAMPLING_VERSION 1u
@@ -19,20 +16,6 @@ static const uint32_t sampled[GPU_METRICS] = {
 #define GPU_METRIC(name, key, unit, number, description) [GPU_##name] = number,
 #include "shared/wire/gpu_metrics.def"
 };
-
-/* Converts bytes from MiB. */
-static double factor_of(enum gpu_metric metric)
-{
-	return sampled[metric] >= LINKS_FROM ? BYTES_PER_MIB : 1;
-}
-
-static uint64_t clock_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
-}
 
 static void message_put(struct gpu_message *message, enum gpu_metric metric, double value)
 {
@@ -51,45 +34,31 @@ void device_open(const struct nvml *nvml, struct device *device)
 		device->samples[0] = device->samples[1] = NULL;
 }
 
-static void sampling_begin(const struct nvml *nvml, struct device *device)
-{
-	device->has_latest = device->samples[0] &&
-			     !nvml->sample_take(device->handle, device->samples[device->latest]);
-}
-
-static void process_forget(const struct nvml *nvml, struct device *device)
+/* Samples of earlier windows do not count. */
+void device_begin(const struct nvml *nvml, struct device *device)
 {
 	struct nvml_process_sample samples[PROCESSES_MAX];
 	uint32_t count = PROCESSES_MAX;
 
+	device->has_latest = device->samples[0] &&
+			     !nvml->sample_take(device->handle, device->samples[device->latest]);
 	if (nvml->process_samples(device->handle, samples, &count, device->seen_us))
-		return;
+		count = 0;
 	for (uint32_t i = 0; i < MIN(count, PROCESSES_MAX); i++)
 		device->seen_us = MAX(device->seen_us, samples[i].time_us);
-}
-
-void device_begin(const struct nvml *nvml, struct device *device)
-{
-	sampling_begin(nvml, device);
-	process_forget(nvml, device);
 	device->begin_ns = clock_ns();
 }
 
-static void sampled_ask(struct nvml_sampled_all *all)
-{
-	for (uint32_t i = 0; i < GPU_METRICS; i++)
-		if (sampled[i])
-			all->metrics[all->count++].metric = sampled[i];
-}
-
+/* Traffic of links is in MiB there. */
 static void sampled_put(const struct nvml_sampled_all *all, struct gpu_message *message)
 {
 	for (uint32_t i = 0, at = 0; i < GPU_METRICS; i++) {
+		double factor = sampled[i] >= LINKS_FROM ? BYTES_PER_MIB : 1;
+
 		if (!sampled[i])
 			continue;
 		if (!all->metrics[at].result)
-			message_put(message, (enum gpu_metric)i,
-				    all->metrics[at].value * factor_of((enum gpu_metric)i));
+			message_put(message, (enum gpu_metric)i, all->metrics[at].value * factor);
 		at++;
 	}
 }
@@ -105,7 +74,9 @@ static void read_sampled(const struct nvml *nvml, struct device *device,
 		return;
 	all.before = device->samples[device->latest];
 	all.after = device->samples[next];
-	sampled_ask(&all);
+	for (uint32_t i = 0; i < GPU_METRICS; i++)
+		if (sampled[i])
+			all.metrics[all.count++].metric = sampled[i];
 	if (device->has_latest && !nvml->sample_compare(&all))
 		sampled_put(&all, message);
 	device->latest = next;

@@ -32,7 +32,7 @@ ALLOWED = {
     "src/host/process/foreign_file.c": {"O_CREAT"},
     # The memory of a process, in /proc.
     "src/host/process/memory.c": {"O_RDWR"},
-    "src/injector/memory.c": {"O_RDWR"},
+    "src/injector/target.c": {"O_RDWR"},
     # The driver of AMD's devices.
     "src/host/counters/amd/device_lock.c": {"O_RDWR"},
     # In a file system that nobody else can see yet.

@@ -50,13 +50,7 @@ static bool handler_returned(const struct stopped *self)
 	       arch_has_signal_frame(&self->state, below, sizeof(below));
 }
 
-static bool has_entered(const struct stopped *self, const struct blocked_call *call)
-{
-	return (leads_to_epoll(self->job, call) || leads_to_events(self, call)) &&
-	       !handler_returned(self);
-}
-
-int cut_short_ask(struct stopped *self, struct blocked_call *ret)
+int cut_short_check(struct stopped *self, struct blocked_call *ret)
 {
 	struct job *job = self->job;
 	int r = arch_show_call(job->tid, &self->state);
@@ -64,7 +58,7 @@ int cut_short_ask(struct stopped *self, struct blocked_call *ret)
 	if (r)
 		return r;
 	job_read_call(job, ret);
-	if (has_entered(self, ret))
+	if ((leads_to_epoll(job, ret) || leads_to_events(self, ret)) && !handler_returned(self))
 		job->seen = *ret;
 	return arch_hide_call(job->tid);
 }

@@ -17,6 +17,9 @@
 #define MARKED_PAGES_MAX 4096 /* of a stack, searched for guards */
 #define PAGE_IS_GUARD    (1ull << 58)
 #define PAGE_IN_USE      (3ull << 62) /* present or swapped, in /proc/PID/pagemap */
+#define SEARCH_BYTES     0x4000u
+#define FLAGS_KNOWN      0x80000003u /* of stack_t: on it, disabled, autodisarm */
+#define SIZE_MIN         2048u       /* of a signal stack, the kernel's minimum */
 
 /* Sixteen bytes that change with each exec. The descriptor belongs to the program that ran when it
  * was opened, so the read fails after an exec. */
@@ -35,10 +38,10 @@ static bool libc_is_ready(const struct stopped *self)
 	const struct job *job = self->job;
 	uint64_t word;
 
-	if (memory_read(self, job->init_word, &word, sizeof(word)))
+	if (memory_read(self, job->libc.init_word, &word, sizeof(word)))
 		return false;
-	return word > job->libc_end - job->libc_start &&
-	       (word < job->libc_start || word >= job->libc_end);
+	return word > job->libc.end - job->libc.begin &&
+	       (word < job->libc.begin || word >= job->libc.end);
 }
 
 /* Binary search: there may be as many stacks as threads, and a stopped thread waits for the
@@ -94,6 +97,35 @@ static bool has_marked_guard(const struct job *job, const struct job_stack *stac
 	while (at > 0 && !(entries[at - 1] & PAGE_IS_GUARD))
 		at--;
 	return at > 0 && pointer >= start + at * page + ARCH_FRAME_MAX + STACK_SPARE;
+}
+
+/* True if these words, found at `here`, describe a part of the stack that contains both `here` and
+ * the pointer. */
+static bool words_describe(const uint64_t words[3], uint64_t here, uint64_t pointer,
+			   const struct job_stack *stack)
+{
+	uint64_t base = words[0], size = words[2];
+
+	return base >= stack->start && base <= pointer && size >= SIZE_MIN &&
+	       size <= stack->end - base && here - base < size &&
+	       !((uint32_t)words[1] & ~FLAGS_KNOWN);
+}
+
+/* A signal handler may run on a stack of its own (sigaltstack), which may be a local array inside
+ * the thread's stack: then memory below its end is in use. The kernel stores the location of that
+ * stack in the signal frame that it lays there, above the stack pointer. */
+static bool is_on_signal_stack(const struct stopped *self, const struct job_stack *stack)
+{
+	static uint64_t words[SEARCH_BYTES / sizeof(uint64_t)];
+	uint64_t pointer = arch_stack_pointer(&self->state.regs), start = ALIGN_UP(pointer, 8);
+	size_t count = MIN(SEARCH_BYTES, stack->end - start) / sizeof(words[0]);
+
+	if (memory_read(self, start, words, count * sizeof(words[0])))
+		return false;
+	for (size_t i = 0; i + 2 < count; i++)
+		if (words_describe(words + i, start + i * sizeof(words[0]), pointer, stack))
+			return true;
+	return false;
 }
 
 /* The usual case: the first thread runs on the main stack, another one (or a child forked by it) on
@@ -154,13 +186,13 @@ static uint64_t find_fresh_top(const struct stopped *self)
 		return 0;
 	/* In this order: reading an unused page makes the kernel map one. */
 	if (!is_untouched(self->job, stack->start, FRESH_SIZE) &&
-	    !window_is_ours(self, stack->start + FRESH_SIZE))
+	    !window_is_limpets(self, stack->start + FRESH_SIZE))
 		return 0;
 	return stack->start + FRESH_SIZE;
 }
 
 /* Finds memory for the emergency frame that certainly belongs to the thread. */
-static bool find_frame_place(struct stopped *self)
+static bool find_frame_top(struct stopped *self)
 {
 	if (stands_on_own_stack(self))
 		self->frame_top = arch_stack_pointer(&self->state.regs) - ARCH_RED_ZONE;
@@ -204,7 +236,7 @@ int gate_check(struct stopped *self)
 		return job_fail(job, JOB_GONE, ESTALE);
 	if (!job->is_at_doorstep && !libc_is_ready(self))
 		return job_fail(job, JOB_TOO_EARLY, 0);
-	if (!find_frame_place(self))
+	if (!find_frame_top(self))
 		return job_fail(job, JOB_NO_STACK, 0);
 	if (!block_is_understood(self) || !may_call_libc(self) || sequence_is_running(self) ||
 	    calls_are_dispatched(self))

@@ -8,9 +8,6 @@
 #include "shared/wire/job.h"
 
 /* The stopped thread, and what is needed to restore it. */
-struct elf_image;
-struct epilogue;
-
 struct stopped {
 	struct job *job;
 	int memory; /* /proc/PID/mem */
@@ -29,7 +26,7 @@ struct stopped {
 	uint64_t stopped_at_ns;
 };
 
-/* Ends the job with this status; returns a negative number for the caller to return. */
+/* target.c.  Ends the job with this status; returns a negative number for the caller to return. */
 int job_fail(struct job *job, enum job_status status, int error);
 
 /* Reads a file of the thread in /proc, with a 0 at its end; empty if it is unreadable. */
@@ -38,6 +35,19 @@ void job_read_proc_of(const struct job *job, int tid, const char *name, char *te
 
 /* Reads from /proc the call that the thread waits in, if any. */
 void job_read_call(const struct job *job, struct blocked_call *ret);
+
+/* The memory of the thread to be stopped: a hardened kernel lets only its tracer write to it. */
+int memory_open(struct stopped *self) MUST_CHECK;
+int memory_read(const struct stopped *self, uint64_t address, void *into, size_t size) MUST_CHECK;
+int memory_write(const struct stopped *self, uint64_t address, const void *bytes,
+		 size_t size) MUST_CHECK;
+
+/* Counts threads of the process that pass the test, even the kernel's for io_uring. */
+typedef bool thread_test(const struct job *job, int tid);
+long threads_count(const struct job *job, thread_test *test);
+bool thread_is_other_runnable(const struct job *job, int tid); /* not the stopped one */
+/* A number of the thread's stat, counted from the name's closing parenthesis. */
+long thread_stat(const struct job *job, int tid, unsigned field);
 
 /* wait.c: waits for the thread; this thread makes all ptrace and wait calls. */
 void wait_init(void);
@@ -58,10 +68,7 @@ void restart_release(const struct stopped *self);
 
 /* cut_short.c: the kernel's state of the call that returned EINTR at the stop; sets job->seen if
  * evidence shows that the thread has entered it since the last check. */
-int cut_short_ask(struct stopped *self, struct blocked_call *ret) MUST_CHECK;
-
-/* held_back.c: true if stopping the thread would deliver a signal that its call blocks. */
-bool signal_is_held_back(const struct job *job);
+int cut_short_check(struct stopped *self, struct blocked_call *ret) MUST_CHECK;
 
 /* gate.c: same program, libc initialized, filters allow attaching, memory for the frame. */
 int gate_check(struct stopped *self) MUST_CHECK;
@@ -71,16 +78,12 @@ bool block_is_understood(const struct stopped *self);
 /* The writable memory around an address, or NULL. */
 const struct job_stack *stack_at(const struct job *job, uint64_t address);
 
-/* altstack.c: true if the thread is in a handler whose own stack is a part of this one. */
-bool is_on_signal_stack(const struct stopped *self, const struct job_stack *stack);
-
 /* inside.c: searches `bytes` of the stopped thread's stack for a return address into this code. */
 bool thread_may_be_inside(const struct stopped *self, struct job_code code, uint64_t bytes);
 
-/* sequence.c: true if the kernel would restart a restartable sequence of the thread. */
+/* kernel_watch.c: true if the kernel would restart a restartable sequence of the thread; if the
+ * thread's system calls are redirected to its own handler. */
 bool sequence_is_running(const struct stopped *self);
-
-/* dispatch.c: true if the thread's system calls are redirected to its own handler. */
 bool calls_are_dispatched(const struct stopped *self);
 
 /* newborn.c: checks that it has returned from fork, and begun its program. */
@@ -101,26 +104,16 @@ bool heap_may_be_entered(const struct stopped *self);
 int heap_check(struct stopped *self) MUST_CHECK;
 int heap_lend(const struct stopped *self) MUST_CHECK; /* for limpet's first thread */
 
-/* threads.c: counts threads of the process that pass the test, even the kernel's for io_uring. */
-typedef bool thread_test(const struct job *job, int tid);
-long threads_count(const struct job *job, thread_test *test);
-bool thread_is_other_runnable(const struct job *job, int tid); /* not the stopped one */
-/* A number of the thread's stat, counted from the name's closing parenthesis. */
-long thread_stat(const struct job *job, int tid, unsigned field);
-
 /* single.c: makes a single-threaded process single-threaded for libc again. */
-void single_give_back(struct stopped *self);
+void single_restore(struct stopped *self);
 
 /* seccomp.c: checks whether the stopped thread's filters allow attaching. */
 bool seccomp_forbids_restart(const struct stopped *self);
 int seccomp_check(struct stopped *self) MUST_CHECK;
 
-/* window.c: the emergency frame of a thread on a stack that the application has made. */
-bool window_is_ours(const struct stopped *self, uint64_t top);
-int window_write(const struct stopped *self, const unsigned char *frame, size_t size) MUST_CHECK;
-
 /* remote.c: calls on the stopped thread. */
-int remote_prepare(struct stopped *self) MUST_CHECK; /* writes the emergency frame */
+bool window_is_limpets(const struct stopped *self, uint64_t top); /* no code has used it since */
+int remote_prepare(struct stopped *self) MUST_CHECK;              /* writes the emergency frame */
 int remote_syscall(struct stopped *self, uint64_t code, long nr, const uint64_t args[6],
 		   long *ret) MUST_CHECK;
 int remote_call(struct stopped *self, uint64_t function, uint64_t argument) MUST_CHECK;
@@ -132,15 +125,5 @@ int remote_do(struct stopped *self, uint64_t code, long nr, const uint64_t args[
 /* Runs to the next syscall stop. */
 int remote_next_stop(const struct stopped *self) MUST_CHECK;
 
-/* epilogue.c: the end of any function in a library, see shared/arch/epilogue.h. */
-bool epilogue_find(const struct stopped *self, const struct elf_image *image, uint64_t *ret,
-		   struct epilogue *ret_epilogue);
-
 /* launch.c: runs limpet's child up to the program's first instruction. */
 void launch(struct stopped *self);
-
-/* The memory of the thread to be stopped: a hardened kernel lets only its tracer write to it. */
-int memory_open(struct stopped *self) MUST_CHECK;
-int memory_read(const struct stopped *self, uint64_t address, void *into, size_t size) MUST_CHECK;
-int memory_write(const struct stopped *self, uint64_t address, const void *bytes,
-		 size_t size) MUST_CHECK;

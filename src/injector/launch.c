@@ -29,6 +29,7 @@
 #define WORDS_MAX     0x1000000u /* of arguments and environment; the kernel's limit is lower */
 #define STACK_ROOM    0x20000u   /* as much as the kernel maps below few arguments */
 #define AUXV_MAX      128u
+#define CHUNK         1024u /* instructions */
 #define OPTIONS       (PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC)
 
 /* Code of the dynamic linker, or of a static program and the vDSO: a syscall instruction; and the
@@ -57,7 +58,7 @@ static int program_seize(struct stopped *self)
 }
 
 /* Delivers signals; lets job control stop the child as without the injector. */
-static int go_on(pid_t tid, int status)
+static int continue_child(pid_t tid, int status)
 {
 	bool is_stop = status >> 16 == PTRACE_EVENT_STOP;
 	long r;
@@ -80,7 +81,7 @@ static int await_exec(struct stopped *self)
 		if (!r && status >> 16 == PTRACE_EVENT_EXEC)
 			return 0;
 		if (!r)
-			r = go_on(job->tid, status);
+			r = continue_child(job->tid, status);
 	} while (!r);
 	if (job->execve_error)
 		return job_fail(job, JOB_NOT_EXECUTED, job->execve_error);
@@ -88,7 +89,7 @@ static int await_exec(struct stopped *self)
 }
 
 /* The end of execve: from here on the registers are the program's. */
-static int take_beginning(struct stopped *self)
+static int read_start(struct stopped *self)
 {
 	struct job *job = self->job;
 	int r = remote_next_stop(self);
@@ -126,18 +127,6 @@ static int find_auxv(const struct stopped *self, uint64_t *ret)
 	return -E2BIG;
 }
 
-static void note_pair(struct beginning *ret, const uint64_t pair[2])
-{
-	if (pair[0] == AT_BASE)
-		ret->base = pair[1];
-	if (pair[0] == AT_SECURE)
-		ret->is_secure = pair[1];
-	if (pair[0] == AT_PHDR)
-		ret->headers = pair[1];
-	if (pair[0] == AT_SYSINFO_EHDR)
-		ret->vdso = pair[1];
-}
-
 static int read_beginning(const struct stopped *self, struct beginning *ret)
 {
 	uint64_t at, pair[2] = { 1 };
@@ -150,7 +139,14 @@ static int read_beginning(const struct stopped *self, struct beginning *ret)
 			ret->entry = pair[1];
 			ret->entry_word = at + sizeof(pair[0]);
 		}
-		note_pair(ret, pair);
+		if (pair[0] == AT_BASE)
+			ret->base = pair[1];
+		if (pair[0] == AT_SECURE)
+			ret->is_secure = pair[1];
+		if (pair[0] == AT_PHDR)
+			ret->headers = pair[1];
+		if (pair[0] == AT_SYSINFO_EHDR)
+			ret->vdso = pair[1];
 	}
 	return !r && !ret->entry_word ? -ENOENT : r;
 }
@@ -165,18 +161,37 @@ static bool is_denied_rights(const struct job *job)
 	return job->is_unprivileged && getxattr(path, "security.capability", NULL, 0) > 0;
 }
 
-static int beginning_judge(const struct stopped *self, const struct beginning *beginning)
-{
-	if (beginning->is_secure || is_denied_rights(self->job))
-		return job_fail(self->job, JOB_PRIVILEGED, 0);
-	if (!beginning->base && !self->job->takes_static)
-		return job_fail(self->job, JOB_NO_LINKER, 0);
-	return 0;
-}
-
 static int read_for_image(void *context, uint64_t address, void *into, size_t size)
 {
 	return memory_read(context, address, into, size);
+}
+
+static bool find_in_range(const struct stopped *self, struct elf_range range, uint64_t *ret,
+			  struct epilogue *ret_epilogue)
+{
+	uint32_t code[CHUNK];
+
+	for (uint64_t at = 0; at + sizeof(code) <= range.size;
+	     at += sizeof(code) - EPILOGUE_MAX * sizeof(*code)) {
+		if (memory_read(self, range.start + at, code, sizeof(code)))
+			return false;
+		for (unsigned i = 0; i + EPILOGUE_MAX <= CHUNK; i++) {
+			*ret = range.start + at + i * sizeof(*code);
+			if (epilogue_read(code + i, ret_epilogue))
+				return true;
+		}
+	}
+	return false;
+}
+
+/* The end of any function in a library, see shared/arch/epilogue.h. */
+static bool epilogue_find(const struct stopped *self, const struct elf_image *image, uint64_t *ret,
+			  struct epilogue *ret_epilogue)
+{
+	for (unsigned i = 0; i < image->code_count; i++)
+		if (find_in_range(self, image->code[i], ret, ret_epilogue))
+			return true;
+	return false;
 }
 
 static void find_bytes(const struct elf_image *image, const char *bytes, size_t size, uint64_t *ret)
@@ -285,9 +300,11 @@ static int lay_doorstep(struct stopped *self)
 
 	if (r)
 		return job_fail(self->job, JOB_BROKEN, -r);
-	r = beginning_judge(self, &beginning);
-	if (!r)
-		r = find_code(self, &beginning, &code);
+	if (beginning.is_secure || is_denied_rights(self->job))
+		return job_fail(self->job, JOB_PRIVILEGED, 0);
+	if (!beginning.base && !self->job->takes_static)
+		return job_fail(self->job, JOB_NO_LINKER, 0);
+	r = find_code(self, &beginning, &code);
 	if (!r)
 		r = map_doorstep(self, code.syscall);
 	if (!r)
@@ -296,7 +313,7 @@ static int lay_doorstep(struct stopped *self)
 }
 
 /* EXITKILL is removed last, just before the detach. */
-static int let_begin(struct stopped *self)
+static int release_child(struct stopped *self)
 {
 	pid_t tid = self->job->tid;
 
@@ -317,11 +334,11 @@ void launch(struct stopped *self)
 	if (!r)
 		r = memory_open(self);
 	if (!r)
-		r = take_beginning(self);
+		r = read_start(self);
 	if (!r)
 		r = lay_doorstep(self);
 	if (!r)
-		r = let_begin(self);
+		r = release_child(self);
 	if (!r)
 		self->job->status = JOB_DONE;
 }

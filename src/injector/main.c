@@ -36,7 +36,7 @@ static int map_region(struct stopped *self)
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED,
 			     -1ull,
 			     0 };
-	uint64_t gadget = self->job->syscall_return;
+	uint64_t gadget = self->job->libc.syscall_return;
 	long region, ignored;
 	int r = remote_do(self, gadget, SYS_mmap, data, &region);
 
@@ -127,7 +127,7 @@ static int unmap_region(struct stopped *self)
 
 	if (self->job->mode != JOB_FIRST || !self->job->ret_region)
 		return 0;
-	return remote_syscall(self, self->job->syscall_return, SYS_munmap, args, &ignored);
+	return remote_syscall(self, self->job->libc.syscall_return, SYS_munmap, args, &ignored);
 }
 
 static void job_work(struct stopped *self)
@@ -156,7 +156,7 @@ static void job_work(struct stopped *self)
 	remote_undo(self);
 }
 
-static struct job *take_job(void)
+static struct job *open_job(void)
 {
 	uint32_t stacks;
 	struct job *job;
@@ -171,7 +171,7 @@ static struct job *take_job(void)
 }
 
 /* Only SIGKILL may end the injector during the stop, and no ordinary thread should preempt it. */
-static void steel_oneself(struct job *job)
+static void injector_shield(struct job *job)
 {
 	struct sched_param priority = { .sched_priority = RT_PRIORITY };
 
@@ -188,13 +188,13 @@ int main(void)
 {
 	static struct stopped self;
 
-	self.job = take_job();
+	self.job = open_job();
 	if (!self.job)
 		return EXIT_FAILURE;
 	self.job->ret_region = self.job->region;
 	if (self.job->mode != JOB_LAUNCH && memory_open(&self))
 		return EXIT_SUCCESS;
-	steel_oneself(self.job);
+	injector_shield(self.job);
 	if (self.job->mode == JOB_LAUNCH) {
 		launch(&self);
 		return EXIT_SUCCESS;
@@ -202,7 +202,7 @@ int main(void)
 	if (stop_thread(&self))
 		return EXIT_SUCCESS;
 	if (self.job->mode == JOB_SINGLE) {
-		single_give_back(&self);
+		single_restore(&self);
 		stop_release(&self);
 		return EXIT_SUCCESS;
 	}

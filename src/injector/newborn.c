@@ -40,7 +40,7 @@ static bool is_early_call(long nr)
 bool thread_may_be_in_fork(const struct stopped *self)
 {
 	for (unsigned i = 0; i < JOB_FORKS_MAX; i++)
-		if (thread_may_be_inside(self, self->job->forks[i], NEAR_BYTES))
+		if (thread_may_be_inside(self, self->job->libc.forks[i], NEAR_BYTES))
 			return true;
 	return false;
 }
@@ -55,8 +55,8 @@ static bool is_on_main_stack(const struct stopped *self)
 
 static bool is_in_linker(const struct stopped *self)
 {
-	return self->job->start.end && is_on_main_stack(self) &&
-	       !thread_may_be_inside(self, self->job->start, FAR_BYTES);
+	return self->job->libc.start.end && is_on_main_stack(self) &&
+	       !thread_may_be_inside(self, self->job->libc.start, FAR_BYTES);
 }
 
 int newborn_check(struct stopped *self)

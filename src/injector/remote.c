@@ -3,22 +3,53 @@
  * code, no signal. The emergency frame is written before the first register changes, and restores
  * the thread until the last register is restored: the mask is set after the registers on the way
  * in, and before the registers on the way out.
+ *
+ * Where the thread runs on a stack that the application has made, the frame lies in a window at the
+ * far end of the stack that the thread was created with. The whole window is written, with a
+ * checksum at its end, so that the next attach can verify that no code has used it since.
  */
 #include "injector/injector.h"
 
+#include "shared/base/hash.h"
+
 #include <errno.h>
 #include <signal.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
 #define STOP_LIMIT_NS  5000000000ull
 #define KERNEL_RESTART 513 /* ERESTARTNOINTR */
+#define WINDOW_SIZE    (ARCH_FRAME_MAX + 4096)
+#define FILLER         0x6c
 
 /* The contents under the frame. Unused memory, unless the thread runs on a stack that the program
  * has carved out of the thread's own: then frames to which it will return. */
 static unsigned char covered[ARCH_FRAME_MAX];
 static size_t covered_size;
+static unsigned char window[WINDOW_SIZE];
+
+bool window_is_limpets(const struct stopped *self, uint64_t top)
+{
+	uint64_t sum;
+
+	if (memory_read(self, top - WINDOW_SIZE, window, WINDOW_SIZE))
+		return false;
+	memcpy(&sum, window + WINDOW_SIZE - sizeof(sum), sizeof(sum));
+	return sum == hash_bytes(window, WINDOW_SIZE - sizeof(sum));
+}
+
+static int window_write(const struct stopped *self, const unsigned char *frame, size_t size)
+{
+	uint64_t bottom = self->window_top - WINDOW_SIZE, sum;
+
+	memset(window, FILLER, WINDOW_SIZE);
+	memcpy(window + (self->escape.frame - bottom), frame, size);
+	sum = hash_bytes(window, WINDOW_SIZE - sizeof(sum));
+	memcpy(window + WINDOW_SIZE - sizeof(sum), &sum, sizeof(sum));
+	return memory_write(self, bottom, window, WINDOW_SIZE);
+}
 
 static int frame_write(const struct stopped *self, const unsigned char *frame, size_t size)
 {
@@ -31,7 +62,7 @@ static int frame_write(const struct stopped *self, const unsigned char *frame, s
 }
 
 /* Not before the registers are restored: until then the frame is the thread's escape. */
-static void frame_take_away(const struct stopped *self)
+static void frame_remove(const struct stopped *self)
 {
 	if (covered_size && memory_write(self, self->escape.frame, covered, covered_size))
 		self->job->error = EIO;
@@ -52,13 +83,6 @@ int remote_prepare(struct stopped *self)
 	return frame_write(self, frame, size);
 }
 
-static int block_all_signals(const struct stopped *self)
-{
-	uint64_t all = ~0ull;
-
-	return ptrace(PTRACE_SETSIGMASK, self->job->tid, sizeof(all), &all) ? -errno : 0;
-}
-
 /* Runs to the next syscall stop. With all signals blocked only SIGSTOP can come in between: it is
  * delivered, and the thread joins the group stop when it is released. */
 int remote_next_stop(const struct stopped *self)
@@ -77,18 +101,20 @@ int remote_next_stop(const struct stopped *self)
 
 static int set_registers(struct stopped *self, const struct user_regs_struct *regs)
 {
+	uint64_t all_signals = ~0ull;
 	int r = arch_set_regs(self->job->tid, regs);
 
 	if (r || self->is_changed)
 		return r;
 	self->is_changed = true;
-	return block_all_signals(self);
+	return ptrace(PTRACE_SETSIGMASK, self->job->tid, sizeof(all_signals), &all_signals) ? -errno
+											    : 0;
 }
 
 /* From a syscall entry stop to an exit stop, without running the call. */
 static int leave_entry(const struct stopped *self)
 {
-	int r = arch_replace_syscall(self->job->tid, self->job->syscall_return, &self->escape);
+	int r = arch_replace_syscall(self->job->tid, self->job->libc.syscall_return, &self->escape);
 
 	return r ? r : remote_next_stop(self);
 }
@@ -159,11 +185,11 @@ static void repeat_argument(struct stopped *self)
 	long ignored;
 
 	if (self->back.needs_argument &&
-	    remote_syscall(self, self->job->syscall_return, SYS_getpid, args, &ignored))
+	    remote_syscall(self, self->job->libc.syscall_return, SYS_getpid, args, &ignored))
 		self->job->error = EIO; /* the thread has ended, or the frame restores it */
 }
 
-static bool registers_put_back(struct stopped *self)
+static bool registers_restore(struct stopped *self)
 {
 	pid_t tid = self->job->tid;
 
@@ -176,8 +202,8 @@ static bool registers_put_back(struct stopped *self)
 
 void remote_undo(struct stopped *self)
 {
-	if (registers_put_back(self))
-		frame_take_away(self);
+	if (registers_restore(self))
+		frame_remove(self);
 	else
 		self->job->error = EIO;
 	stop_release(self);

@@ -151,7 +151,7 @@ static bool is_before_restart(const struct job *job)
 
 /* At the entry of a handler's call, or of the wait itself: PTRACE_DETACH there would interrupt
  * it. */
-static int filters_give_back(const struct job *job)
+static int filters_resume(const struct job *job)
 {
 	ptrace(PTRACE_SETOPTIONS, job->tid, 0, PTRACE_O_TRACESYSGOOD);
 	ptrace(PTRACE_CONT, job->tid, 0, 0);
@@ -171,7 +171,7 @@ void restart_release(const struct stopped *self)
 	while (r == 1) {
 		r = await_entry(self);
 		if (!r)
-			r = is_before_restart(job) ? restart_run(job) : filters_give_back(job);
+			r = is_before_restart(job) ? restart_run(job) : filters_resume(job);
 	}
 	if (r != -EINPROGRESS)
 		ptrace(PTRACE_DETACH, job->tid, 0, 0);

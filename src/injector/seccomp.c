@@ -119,12 +119,6 @@ static void machine_step(struct machine *self, const struct sock_filter *code)
 	}
 }
 
-/* The kernel ends the filter there, with the result 0. */
-static bool divides_by_zero(const struct machine *self, const struct sock_filter *code)
-{
-	return code->code == (BPF_ALU | BPF_DIV | BPF_X) && !self->x;
-}
-
 /* Returns the filter's result; an unsupported filter counts as killing. */
 static uint32_t filter_run(const struct sock_filter *code, unsigned count,
 			   const struct seccomp_data *data)
@@ -134,7 +128,8 @@ static uint32_t filter_run(const struct sock_filter *code, unsigned count,
 	for (uint64_t at = 0, steps = 0; at < count && steps < STEPS_MAX; at++, steps++) {
 		if (BPF_CLASS(code[at].code) == BPF_RET)
 			return BPF_RVAL(code[at].code) == BPF_A ? self.a : code[at].k;
-		if (divides_by_zero(&self, &code[at]))
+		/* At a division by zero the kernel ends the filter, with the result 0. */
+		if (code[at].code == (BPF_ALU | BPF_DIV | BPF_X) && !self.x)
 			return SECCOMP_RET_KILL_THREAD;
 		if (BPF_CLASS(code[at].code) == BPF_JMP)
 			at += code_jump(&self, &code[at]);

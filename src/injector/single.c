@@ -97,29 +97,23 @@ static void files_unlock(const struct stopped *self)
 		file = file_unlock(self, file);
 }
 
-/* Clears the mark, or pthread_create's value in its place. */
-static void clear_own_flag(const struct stopped *self)
-{
-	const uint32_t none = 0;
-
-	if (self->job->facts.has_flag_in_block &&
-	    memory_write(self, flag_address(self), &none, sizeof(none)))
-		self->job->error = EIO;
-}
-
-static void say_single(const struct stopped *self)
+static void mark_single(const struct stopped *self)
 {
 	const struct job *job = self->job;
 	const unsigned char yes = 1;
+	const uint32_t none = 0;
 
 	for (size_t i = 0; i < ARRAY_SIZE(job->facts.single.common); i++)
 		if (job->facts.single.common[i] &&
 		    memory_write(self, job->facts.single.common[i], &yes, sizeof(yes)))
 			self->job->error = EIO;
-	clear_own_flag(self);
+	/* The mark, or pthread_create's value in its place. */
+	if (job->facts.has_flag_in_block &&
+	    memory_write(self, flag_address(self), &none, sizeof(none)))
+		self->job->error = EIO;
 }
 
-void single_give_back(struct stopped *self)
+void single_restore(struct stopped *self)
 {
 	struct job *job = self->job;
 
@@ -132,6 +126,6 @@ void single_give_back(struct stopped *self)
 	} else {
 		job->status = JOB_DONE;
 		files_unlock(self);
-		say_single(self);
+		mark_single(self);
 	}
 }

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -61,6 +62,44 @@ static void watch_thread(struct job *job)
 	}
 }
 
+static bool has_mask(const struct blocked_call *call)
+{
+	switch (call->nr) {
+	case SYS_ppoll:
+		return call->args[3];
+	case SYS_pselect6:
+		return call->args[5];
+	case SYS_epoll_pwait:
+	case SYS_epoll_pwait2:
+		return call->args[4];
+	case SYS_rt_sigsuspend:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static uint64_t mask_after(const char *text, const char *label)
+{
+	const char *at = strstr(text, label);
+
+	return at ? strtoull(at + strlen(label), NULL, 16) : 0;
+}
+
+/* Calls like ppoll replace the thread's signal mask while they wait. Interrupting such a thread
+ * restores its own mask for a moment, in which a signal blocked by the call's mask would be
+ * delivered. So the thread is not stopped while one is pending. */
+static bool signal_is_held_back(const struct job *job)
+{
+	char text[4096];
+
+	if (!job->seen.is_known || !has_mask(&job->seen))
+		return false;
+	job_read_proc(job, "status", text, sizeof(text));
+	return (mask_after(text, "SigPnd:") | mask_after(text, "ShdPnd:")) &
+	       mask_after(text, "SigBlk:");
+}
+
 static int thread_seize(struct stopped *self)
 {
 	watch_thread(self->job);
@@ -89,7 +128,7 @@ void stop_release(struct stopped *self)
 		self->job->pause_ns = wait_clock_ns() - self->stopped_at_ns;
 }
 
-static int take_state(struct stopped *self)
+static int read_state(struct stopped *self)
 {
 	uint64_t ip;
 	int r = arch_take(self->job->tid, &self->state);
@@ -102,7 +141,7 @@ static int take_state(struct stopped *self)
 
 /* Lets the thread enter the call that it is about to make, and interrupts it there: now its call is
  * known. -EAGAIN if something else happened in between. */
-static int look_again(struct stopped *self, uint64_t deadline_ns)
+static int enter_call(struct stopped *self, uint64_t deadline_ns)
 {
 	uint64_t ip = arch_instruction_pointer(&self->state.regs);
 	pid_t tid = self->job->tid;
@@ -121,7 +160,7 @@ static int look_again(struct stopped *self, uint64_t deadline_ns)
 		return -errno;
 	r = await_event_stop(self, deadline_ns, &status);
 	if (!r)
-		r = take_state(self);
+		r = read_state(self);
 	if (!r && arch_instruction_pointer(&self->state.regs) != ip)
 		r = -EAGAIN;
 	return r;
@@ -145,18 +184,18 @@ static int stop_understand(struct stopped *self, uint64_t deadline_ns)
 {
 	struct blocked_call cut = { 0 };
 	long entered_nr = -1;
-	int r = take_state(self);
+	int r = read_state(self);
 
 	if (!r && !self->forbids_restart && arch_must_look_again(&self->state)) {
 		entered_nr = arch_syscall_number(&self->state.regs);
-		r = look_again(self, deadline_ns);
+		r = enter_call(self, deadline_ns);
 	}
 	if (!r && ptrace(PTRACE_GETSIGMASK, self->job->tid, sizeof(self->signal_mask),
 			 &self->signal_mask))
 		r = -errno;
 	if (r)
 		return r;
-	if (arch_must_ask_argument(&self->state) && (r = cut_short_ask(self, &cut)))
+	if (arch_must_ask_argument(&self->state) && (r = cut_short_check(self, &cut)))
 		return r;
 	arch_plan_return(&self->state, &self->job->seen, &cut, entered_nr, &self->back);
 	self->is_understood = true;

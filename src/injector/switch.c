@@ -83,7 +83,7 @@ int switch_check(struct stopped *self)
 	job->has_switched = self->must_switch || is_marked;
 	if (!self->must_switch || (self->back.was_in_call && !is_allocators_call(self->back.nr)))
 		return 0;
-	return thread_may_be_inside(self, job->calloc, STACK_BYTES)
+	return thread_may_be_inside(self, job->libc.calloc, STACK_BYTES)
 		       ? job_fail(job, JOB_LEAVE_ALONE, 0)
 		       : 0;
 }

@@ -20,7 +20,6 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <string.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -64,7 +63,7 @@ static pid_t stop_peek(pid_t tid, int flags, int *ret_status)
 
 /* Sleeping and waking costs more than the thread needs between two stops, so polls first. If that
  * fails, the thread shares this processor (or waits for another): then never again. */
-static pid_t look_awake(pid_t tid, int *ret_status)
+static pid_t poll_stop(pid_t tid, int *ret_status)
 {
 	static bool is_worth_it = true;
 	uint64_t limit_ns = is_worth_it ? wait_clock_ns() + AWAKE_NS : 0;
@@ -78,7 +77,7 @@ static pid_t look_awake(pid_t tid, int *ret_status)
 }
 
 /* Its end is final, and its parent is notified only after the injector has reaped it. */
-static int end_take(pid_t tid)
+static int reap_thread(pid_t tid)
 {
 	waitpid(tid, NULL, __WALL | WNOHANG);
 	return -ESRCH;
@@ -87,12 +86,12 @@ static int end_take(pid_t tid)
 int wait_stop(pid_t tid, uint64_t deadline_ns, int *ret_status)
 {
 	for (;;) {
-		pid_t r = look_awake(tid, ret_status);
+		pid_t r = poll_stop(tid, ret_status);
 
 		if (r == 0)
 			r = stop_peek(tid, 0, ret_status);
 		if (r == tid)
-			return WIFSTOPPED(*ret_status) ? 0 : end_take(tid);
+			return WIFSTOPPED(*ret_status) ? 0 : reap_thread(tid);
 		if (r < 0 && errno != EINTR)
 			return -ESRCH;
 		if (wait_clock_ns() > deadline_ns)

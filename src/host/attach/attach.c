@@ -180,18 +180,6 @@ static int greet_listener(struct attachment *self, struct err *err)
 	return 0;
 }
 
-static int enter_locked(struct attachment *self, const struct attach_options *options,
-			struct err *err)
-{
-	/* Without the right to read the target's memory limpet cannot lock it either; the listener
-	 * then refuses, and the attach by ptrace reports why. */
-	bool locks = self->target.memory >= 0;
-	CLEANUP(close) int lock = locks ? exclusion_acquire(&self->target, err) : -1;
-	int r = locks && lock < 0 ? lock : listener_connect(self, options);
-
-	return r ? r : greet_listener(self, err);
-}
-
 static void fail_attach(const struct target *target, int pidfd, struct err *err)
 {
 	target_prefer_end(pidfd, target->process.pid, err);
@@ -203,11 +191,21 @@ static void fail_attach(const struct target *target, int pidfd, struct err *err)
 static int attach_by_listener(struct attachment *self, pid_t pid,
 			      const struct attach_options *options, struct err *err)
 {
-	int r;
+	CLEANUP(close) int lock = -1;
+	int r = 0;
 
 	if (!listener_exists(pid) || target_identify(&self->target, pid, err))
 		return -ENOENT;
-	r = enter_locked(self, options, err);
+	/* Without the right to read the target's memory limpet cannot lock it either; the listener
+	 * then refuses, and the attach by ptrace reports why. */
+	if (self->target.memory >= 0) {
+		lock = exclusion_acquire(&self->target, err);
+		r = MIN(lock, 0);
+	}
+	if (!r)
+		r = listener_connect(self, options);
+	if (!r)
+		r = greet_listener(self, err);
 	if (r && r != -ENOENT)
 		fail_attach(&self->target, self->target.pidfd, err);
 	if (r)
@@ -290,10 +288,9 @@ static int attach_once(struct attachment *ret, pid_t pid, const struct attach_op
 static bool may_pass(const struct process *process, int code)
 {
 	struct identity now;
-	struct err ignored;
 
 	return code == -EAGAIN || code == -ESTALE || code == -ESRCH ||
-	       (!identity_read(process->pid, process->memory_tid, &now, &ignored) &&
+	       (!identity_read(process->pid, process->memory_tid, &now, NULL) &&
 		identity_compare(&process->identity, &now) == IDENTITY_EXEC);
 }
 

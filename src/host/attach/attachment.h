@@ -6,6 +6,9 @@
 #include "host/attach/link.h"
 #include "shared/wire/listener.h"
 
+struct facts;
+struct modules;
+
 struct attach_options {
 	bool force;            /* attach even if filters cannot be read */
 	bool has_variables;    /* the environment must be changed */
@@ -66,6 +69,20 @@ struct attachment {
 /* exclusion.c: two limpets must not attach to one target at once.  A descriptor that holds the lock
  * until it is closed. */
 int exclusion_acquire(const struct target *target, struct err *err) MUST_CHECK;
+
+/* socket_take.c: takes a socket out of a target, and no other kind of file under that number.
+ * pidfd: of the target, or of a thread of it.  A descriptor, or -errno: -ENOTSOCK for anything but
+ * a SOCK_SEQPACKET of this machine that the target has made, with this inode. */
+int socket_take(const struct target *target, int pidfd, int number, uint64_t inode) MUST_CHECK;
+
+/* thread_block.c: the made-up thread block of the starter, what a thread of glibc finds at its
+ * thread pointer.  Writes the image of the region's data part into the job: start words, context,
+ * and for the thread way the thread block with every library's static TLS. */
+int image_build(const struct target *target, const struct modules *modules,
+		const struct facts *facts, struct job *job, struct err *err) MUST_CHECK;
+/* The same for an existing region: context only. */
+void image_build_again(const struct target *target, const struct facts *facts,
+		       const struct boot_context *old, struct job *job);
 
 /* inject.c: plans the one stop and runs the injector for it.  Makes limpet's thread in the target,
  * whose context is then at attachment->context.  The injector holds the lock too, in case it

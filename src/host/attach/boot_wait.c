@@ -4,7 +4,6 @@
  */
 #include "host/attach/attachment.h"
 
-#include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"
@@ -68,14 +67,12 @@ struct stop_watch {
 static bool stays_stopped(struct stop_watch *watch, pid_t pid)
 {
 	struct process_status status;
-	struct err ignored;
 
 	if (now_ns() < watch->next_ns)
 		return false;
 	watch->next_ns = now_ns() + STOP_LOOK_NS;
-	watch->stops = status_read(pid, pid, &status, &ignored) || status.state != 'T'
-			       ? 0
-			       : watch->stops + 1;
+	watch->stops =
+		status_read(pid, pid, &status, NULL) || status.state != 'T' ? 0 : watch->stops + 1;
 	return watch->stops == STOP_LOOKS;
 }
 
@@ -108,30 +105,22 @@ int boot_await_socket(const struct attachment *self, struct boot_context *ret, s
 	return err_why(err, "the process may be stopped, frozen or starved of CPU time");
 }
 
-/* Takes the socket from limpet's thread, which has a descriptor table of its own. */
-static int take_from_thread(const struct target *target, const struct boot_context *boot)
-{
-	CLEANUP(close) int thread = target_open_thread(target, boot->worker_tid);
-
-	return thread < 0 ? thread : socket_take(target, thread, boot->socket, boot->socket_inode);
-}
-
-/* A thread that has ended meanwhile has no descriptors any more; the process still has. */
-static int take_from_process(struct target *target, const struct boot_context *boot)
-{
-	int fd = socket_take(target, target->thread_fd, boot->socket, boot->socket_inode);
-
-	if (fd != -ESRCH)
-		return fd;
-	target_choose_thread(target);
-	return socket_take(target, target->thread_fd, boot->socket, boot->socket_inode);
-}
-
+/* From limpet's thread where that has a descriptor table of its own, else from the process: a
+ * thread that has ended meanwhile has no descriptors any more; the process still has. */
 int boot_take_socket(struct attachment *self, const struct boot_context *boot, struct err *err)
 {
-	int fd = boot->is_apart ? take_from_thread(&self->target, boot)
-				: take_from_process(&self->target, boot);
+	struct target *target = &self->target;
+	CLEANUP(close)
+	int thread = boot->is_apart ? target_open_thread(target, boot->worker_tid) : -1;
+	int fd = boot->is_apart && thread < 0
+			 ? thread
+			 : socket_take(target, boot->is_apart ? thread : target->thread_fd,
+				       boot->socket, boot->socket_inode);
 
+	if (fd == -ESRCH && !boot->is_apart) {
+		target_choose_thread(target);
+		fd = socket_take(target, target->thread_fd, boot->socket, boot->socket_inode);
+	}
 	if (fd == -ENOTSOCK)
 		return err_set(
 			err, -EBADF,

@@ -7,7 +7,7 @@
 #include "host/attach/children/blobs.h"
 #include "host/attach/children/spawn.h"
 #include "host/attach/facts/candidates.h"
-#include "host/attach/thread_block.h"
+#include "host/attach/facts/facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
@@ -88,13 +88,6 @@ static bool waits_at_doorstep(const struct target *target, uint64_t address)
 	       doorstep.magic == DOORSTEP_MAGIC && doorstep.step == DOORSTEP_IS_THERE;
 }
 
-static bool has_guard_below(const struct maps *maps, size_t at)
-{
-	const struct mapping *below = at ? &maps->items[at - 1] : NULL;
-
-	return below && below->end == maps->items[at].start && !below->readable && !below->writable;
-}
-
 static bool may_be_stack(const struct mapping *mapping)
 {
 	return mapping->writable && !mapping->shared;
@@ -113,14 +106,15 @@ static int add_stacks(const struct maps *maps, struct job *job, int job_fd, stru
 	if (r)
 		return err_set(err, r, "memory for the injector: %s", strerror(-r));
 	for (size_t i = 0; job->stack_count < count; i++) {
-		const struct mapping *mapping = &maps->items[i];
+		const struct mapping *mapping = &maps->items[i], *below = i ? mapping - 1 : NULL;
 
 		if (may_be_stack(mapping))
 			job->stacks[job->stack_count++] = (struct job_stack){
 				mapping->start,
 				mapping->end,
 				!strcmp(mapping->path, MAIN_STACK),
-				has_guard_below(maps, i),
+				below && below->end == mapping->start && !below->readable &&
+					!below->writable,
 			};
 	}
 	return 0;
@@ -139,14 +133,13 @@ static uint64_t read_cpu_ns(const struct process *process)
 static bool has_one_thread(const struct target *target)
 {
 	CLEANUP(free) pid_t *tids = NULL;
-	struct err ignored;
 	size_t count = 0;
 
 	return target->process.status.threads < 2 ||
-	       (!threads_list_own(target->process.pid, 2, &tids, &count, &ignored) && count == 1);
+	       (!threads_list_own(target->process.pid, 2, &tids, &count, NULL) && count == 1);
 }
 
-static void fill_identity(const struct target *target, struct job *job)
+static void fill_job(const struct target *target, const struct facts *facts, struct job *job)
 {
 	const struct identity *identity = &target->process.identity;
 
@@ -155,52 +148,17 @@ static void fill_identity(const struct target *target, struct job *job)
 	job->is_alone = has_one_thread(target) && target->process.libc.flavour != LIBC_MUSL;
 	job->facts.random_address = auxv_value(&identity->auxv, AT_RANDOM);
 	memcpy(job->facts.random, identity->random, sizeof(job->facts.random));
-}
-
-static struct job_code code_of(const struct elf_range *range)
-{
-	return (struct job_code){ range->start, range->start + range->size };
-}
-
-static void fill_facts(const struct facts *facts, struct job *job)
-{
+	job->libc = facts->places;
 	job->way = facts->way;
-	job->init_word = facts->init_word;
-	job->libc_start = facts->libc_start;
-	job->libc_end = facts->libc_end;
-	job->facts.single = facts->single;
-	job->facts.create = code_of(&facts->create);
-	job->facts.heap = code_of(&facts->heap);
-	job->facts.has_flag_in_block = facts->has_flag_in_block;
-	job->facts.flag_offset =
-		ARCH_TLS_ABOVE ? ARCH_FLAG_OFFSET - (int64_t)facts->block_size : ARCH_FLAG_OFFSET;
-	job->calloc = code_of(&facts->calloc);
-	for (size_t i = 0; i < JOB_FORKS_MAX; i++)
-		job->forks[i] = code_of(&facts->forks[i]);
-	job->start = code_of(&facts->start);
-	job->syscall_return = facts->syscall_return;
-	job->facts.sigreturn = facts->sigreturn;
-	job->facts.tid_offset =
-		ARCH_TLS_ABOVE ? (int64_t)facts->tid_offset - facts->block_size : facts->tid_offset;
-	job->rseq_offset = facts->rseq_offset;
 	job->code_size = (uint32_t)(blob_boot_end - blob_boot);
 	memcpy(job->code, blob_boot, job->code_size);
 	job->deadline_ms = STOP_DEADLINE_MS;
 }
 
-static int refuse_held(const struct attachment *self, struct err *err)
-{
-	const struct agent_page *page = &self->resident.page;
-
-	err_set(err, -EBUSY, "another limpet holds it: process %d (%s)", page->holder_pid,
-		page->holder_name);
-	err_fix(err, "limpet detach %d", self->target.process.pid);
-	return err_exit(err, EXIT_BUSY);
-}
-
 static int build_image(struct attachment *self, const struct modules *modules,
 		       const struct facts *facts, struct job *job, struct err *err)
 {
+	const struct agent_page *page = &self->resident.page;
 	struct boot_context old;
 	int r = resident_find(&self->target, &self->resident);
 
@@ -212,12 +170,15 @@ static int build_image(struct attachment *self, const struct modules *modules,
 	}
 	if (!r)
 		r = resident_await_rest(&self->target, &self->resident, &old);
-	if (r == -EBUSY)
-		return refuse_held(self, err);
+	if (r == -EBUSY) {
+		err_set(err, -EBUSY, "another limpet holds it: process %d (%s)", page->holder_pid,
+			page->holder_name);
+		err_fix(err, "limpet detach %d", self->target.process.pid);
+		return err_exit(err, EXIT_BUSY);
+	}
 	if (!r) {
 		self->report.was_resident = true;
-		job->facts.is_inherited =
-			self->resident.page.pid != self->target.process.status.inner_pid;
+		job->facts.is_inherited = page->pid != self->target.process.status.inner_pid;
 		image_build_again(&self->target, facts, &old, job);
 		return 0;
 	}
@@ -233,12 +194,12 @@ static int inject_plan(struct attachment *self, struct job *job, struct err *err
 	if (r)
 		return r;
 	r = facts_read(&self->target, &modules, &facts, err);
-	if (!r)
-		r = build_image(self, &modules, &facts, job, err);
 	if (!r) {
-		fill_identity(&self->target, job);
-		fill_facts(&facts, job);
+		job->facts = facts.job;
+		r = build_image(self, &modules, &facts, job, err);
 	}
+	if (!r)
+		fill_job(&self->target, &facts, job);
 	modules_done(&modules);
 	return r;
 }
@@ -369,15 +330,18 @@ static void fill_report(struct attachment *self, const struct job *job)
 	self->report.pause_ns = job->pause_ns;
 }
 
-static uint32_t needs_of(const struct attachment *self, const struct job *job,
-			 const struct attach_options *options)
+static void fill_needs(const struct target *target, const struct attach_options *options,
+		       struct job *job)
 {
 	const struct boot_context *boot = (const void *)(job->image + DATA_CONTEXT);
 
-	return NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
-	       (options->traces ? NEED_FOR_TRACING : 0) |
-	       (boot->libc.thread_flags ? 0 : NEED_TOLD) |
-	       (target_has_proc(&self->target) ? 0 : NEED_WITHOUT_PROC);
+	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
+		      (options->wishes_stacks ? NEED_FOR_STACKS : 0) |
+		      (options->traces ? 0 : NEED_FOR_NOTICE) | NEED_FOR_TABLE;
+	job->needs = NEED_ALWAYS | (options->has_variables ? NEED_FOR_VARIABLES : 0) |
+		     (options->traces ? NEED_FOR_TRACING : 0) |
+		     (boot->libc.thread_flags ? 0 : NEED_TOLD) |
+		     (target_has_proc(target) ? 0 : NEED_WITHOUT_PROC);
 }
 
 /* The kernel requires CAP_SYS_ADMIN in the initial user namespace, a reader without filters, and
@@ -385,10 +349,9 @@ static uint32_t needs_of(const struct attachment *self, const struct job *job,
 static bool can_read_filters(const struct rights *rights)
 {
 	struct process_status own;
-	struct err ignored;
 
 	return rights_have(rights, CAPABILITY_SYS_ADMIN) && !rights->is_user_namespace &&
-	       !status_read(getpid(), getpid(), &own, &ignored) && !own.seccomp &&
+	       !status_read(getpid(), getpid(), &own, NULL) && !own.seccomp &&
 	       !access("/proc/sys/kernel/ns_last_pid", F_OK);
 }
 
@@ -404,10 +367,7 @@ int inject(struct attachment *self, const struct attach_options *options, int lo
 	job->facts.force = options->force || (!r && seccomp_trial_passes(&self->target));
 	job->facts.can_read_filters = can_read_filters(&self->target.process.rights);
 	job->is_at_doorstep = waits_at_doorstep(&self->target, options->doorstep);
-	job->wishes = (options->wishes_variables ? NEED_FOR_VARIABLES : 0) |
-		      (options->wishes_stacks ? NEED_FOR_STACKS : 0) |
-		      (options->traces ? 0 : NEED_FOR_NOTICE) | NEED_FOR_TABLE;
-	job->needs = needs_of(self, job, options);
+	fill_needs(&self->target, options, job);
 	if (!r)
 		r = add_stacks(&self->target.process.maps, job, job_fd, err);
 	single_find(&self->target, job);

@@ -5,7 +5,6 @@
  */
 #include "host/attach/library.h"
 
-#include "host/attach/children/handover.h"
 #include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/descriptors.h"
@@ -151,36 +150,29 @@ static int directory_open_by_child(const char *name, const void *bytes, size_t s
 	return fd;
 }
 
-static int refuse_root(struct err *err)
-{
-	err_set(err, -ENOTSUP, "its root directory has no /proc");
-	err_why(err,
-		"limpet's thread must change its root to load a library there, and the process "
-		"lacks CAP_SYS_CHROOT");
-	err_fix(err, "mount /proc in its root");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
-}
-
-static int refuse_rights(int code, struct err *err)
-{
-	err_set(err, -ENOTSUP, "its root directory has no /proc");
-	err_why(err, "limpet cannot create the temporary file system that passes the library: %s",
-		strerror(-code));
-	rights_fix_with(err, "SYS_ADMIN", "mount /proc in its root");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
-}
-
 static int pack_in_directory(const struct target *target, const char *name, const void *bytes,
 			     size_t size, struct err *err)
 {
-	int fd;
+	bool may_change_root = target->process.status.capabilities >> CAP_SYS_CHROOT & 1;
+	int fd = may_change_root ? directory_open(name, bytes, size) : -ENOTSUP;
 
-	if (!(target->process.status.capabilities >> CAP_SYS_CHROOT & 1))
-		return refuse_root(err);
-	fd = directory_open(name, bytes, size);
 	if (fd == -EPERM)
 		fd = directory_open_by_child(name, bytes, size);
-	return fd < 0 ? refuse_rights(fd, err) : fd;
+	if (fd >= 0)
+		return fd;
+	err_set(err, -ENOTSUP, "its root directory has no /proc");
+	if (may_change_root) {
+		err_why(err,
+			"limpet cannot create the temporary file system that passes the library: %s",
+			strerror(-fd));
+		rights_fix_with(err, "SYS_ADMIN", "mount /proc in its root");
+	} else {
+		err_why(err,
+			"limpet's thread must change its root to load a library there, and the "
+			"process lacks CAP_SYS_CHROOT");
+		err_fix(err, "mount /proc in its root");
+	}
+	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
 int library_pack(const struct target *target, const char *name, const void *bytes, size_t size,

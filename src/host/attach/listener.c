@@ -6,7 +6,6 @@
 #include "host/attach/listener.h"
 
 #include "host/attach/facts/facts.h"
-#include "host/attach/socket_take.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/inspect/attachable.h"
@@ -134,12 +133,6 @@ static int take_offer(const struct target *target, const struct listener_offer *
 	return TAKE_FD(fd);
 }
 
-static bool is_sound(const struct listener_welcome *welcome)
-{
-	return welcome->magic == LISTENER_MAGIC && welcome->version == LISTENER_VERSION &&
-	       welcome->code <= 0 && welcome->agent_version == AGENT_VERSION;
-}
-
 /* Do paths mean the same in the target as here? */
 static bool shares_root(const struct listener_welcome *welcome)
 {
@@ -169,7 +162,8 @@ static int listener_greet(struct attachment *self, const struct listener_hello *
 
 	if (!listener_send(self->link.socket, &self->target, hello) ||
 	    !listener_receive(self->link.socket, &self->target, &welcome, sizeof(welcome)) ||
-	    !is_sound(&welcome) || welcome.code)
+	    welcome.magic != LISTENER_MAGIC || welcome.version != LISTENER_VERSION ||
+	    welcome.agent_version != AGENT_VERSION || welcome.code)
 		return -ENOENT;
 	fill_report(self, &welcome);
 	return 0;
@@ -196,8 +190,7 @@ static int connect_once(struct attachment *self)
 bool listener_exists(pid_t pid)
 {
 	struct process_status status;
-	struct err ignored;
-	int fd = status_read(pid, pid, &status, &ignored) ? -ENOENT : find_listener(&status, pid);
+	int fd = status_read(pid, pid, &status, NULL) ? -ENOENT : find_listener(&status, pid);
 
 	if (fd >= 0)
 		close(fd);

@@ -93,18 +93,6 @@ static bool may_pass(enum job_status status)
 	       status == JOB_FILTERED_WAIT;
 }
 
-static enum job_status try_often(const struct attachment *self, struct job *job, int job_fd,
-				 int lock)
-{
-	uint64_t deadline_ns = now_ns() + PATIENCE_NS;
-	enum job_status status;
-
-	while (may_pass(status = try_once(self, job, (int[]){ job_fd, lock })) &&
-	       now_ns() < deadline_ns && target_lives(&self->target))
-		sleep_ns(PAUSE_NS);
-	return status;
-}
-
 static bool is_restored(const struct attachment *self)
 {
 	struct err ignored;
@@ -112,11 +100,15 @@ static bool is_restored(const struct attachment *self)
 	int job_fd = -1;
 	struct job *job = lock < 0 ? NULL : job_new(&job_fd);
 	enum job_status status;
+	uint64_t deadline_ns;
 
 	if (!job)
 		return false;
 	fill_job(self, job);
-	status = try_often(self, job, job_fd, lock);
+	deadline_ns = now_ns() + PATIENCE_NS;
+	while (may_pass(status = try_once(self, job, (int[]){ job_fd, lock })) &&
+	       now_ns() < deadline_ns && target_lives(&self->target))
+		sleep_ns(PAUSE_NS);
 	job_free(job, job_fd);
 	return status == JOB_DONE || status == JOB_GONE;
 }
@@ -125,25 +117,19 @@ static bool is_restored(const struct attachment *self)
 static bool has_threads(const struct attachment *self)
 {
 	CLEANUP(free) pid_t *tids = NULL;
-	struct err ignored;
 	size_t count = 0;
 
-	return !threads_list_own(self->target.process.pid, 2, &tids, &count, &ignored) && count > 1;
-}
-
-/* After exec a read of the memory that was opened before fails. */
-static bool is_program_there(const struct attachment *self)
-{
-	uint64_t address = auxv_value(&self->target.process.identity.auxv, AT_RANDOM);
-	unsigned char byte;
-
-	return target_lives(&self->target) &&
-	       memory_read(self->target.memory, address, &byte, sizeof(byte));
+	return !threads_list_own(self->target.process.pid, 2, &tids, &count, NULL) && count > 1;
 }
 
 const char *single_restore(struct attachment *self)
 {
-	if (!self->single.is_due || !is_program_there(self))
+	uint64_t address = auxv_value(&self->target.process.identity.auxv, AT_RANDOM);
+	unsigned char byte;
+
+	/* After exec a read of the memory that was opened before fails. */
+	if (!self->single.is_due || !target_lives(&self->target) ||
+	    !memory_read(self->target.memory, address, &byte, sizeof(byte)))
 		return NULL;
 	self->single.is_due = false;
 	if (!is_restored(self))

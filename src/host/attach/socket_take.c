@@ -3,14 +3,12 @@
  * even SIGKILL ends that wait.  So a child takes the target's descriptor, and passes on only a
  * socket; anything else stays in the child, for as long as closing takes.
  */
-#include "host/attach/socket_take.h"
+#include "host/attach/attachment.h"
 
-#include "host/attach/children/handover.h"
 #include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 
 #include <errno.h>
-#include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>

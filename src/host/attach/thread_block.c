@@ -4,8 +4,9 @@
  * never wants to grow it.  Addresses inside the region are offsets here; the injector adds the
  * region's address.
  */
-#include "host/attach/thread_block.h"
+#include "host/attach/attachment.h"
 
+#include "host/attach/facts/facts.h"
 #include "host/process/memory.h"
 #include "shared/arch/elf.h"
 
@@ -49,7 +50,7 @@ static struct boot_context *put_context(const struct target *target, const struc
 	*boot = (struct boot_context){
 		.magic = BOOT_MAGIC,
 		.libc = facts->libc,
-		.syscall_return = facts->syscall_return,
+		.syscall_return = facts->places.syscall_return,
 		.thread_exit = facts->thread_exit,
 		.open_signals = facts->open_signals,
 		.way = facts->way,
@@ -71,7 +72,7 @@ static bool tls_start(const struct target *target, const struct facts *facts,
 
 	if (!module->image.tls_memory_size)
 		return false;
-	if (module->image.base == facts->libc_start) {
+	if (module->image.base == facts->places.begin) {
 		*ret = facts->libc_tls_offset;
 		return true;
 	}
@@ -153,7 +154,7 @@ static void put_dtv_and_block(const struct facts *facts, const struct layout *la
 			      struct job *job)
 {
 	uint32_t dtv = layout->dtv + sizeof(struct dtv_slot);
-	int64_t rseq = (int64_t)layout->pointer + facts->rseq_offset + RSEQ_CPU_ID;
+	int64_t rseq = (int64_t)layout->pointer + facts->places.rseq_offset + RSEQ_CPU_ID;
 
 	put_word(job, layout->dtv, DTV_SLOTS);
 	for (uint32_t i = 2; i < DTV_SLOTS + 2; i++)
@@ -165,12 +166,12 @@ static void put_dtv_and_block(const struct facts *facts, const struct layout *la
 		put_address(job, layout->pointer + 8, dtv);
 		put_address(job, layout->pointer + 16, layout->pointer);
 	}
-	if (facts->has_flag_in_block) /* not alone: libc must use locks and real atomics */
+	if (facts->job.has_flag_in_block) /* not alone: libc must use locks and real atomics */
 		memcpy(job->image + layout->block + ARCH_FLAG_OFFSET, &(uint32_t){ 1 }, 4);
 	if (ARCH_GUARD_SIZE)
 		job->guard_offset = layout->pointer + ARCH_GUARD_OFFSET;
 	/* "Not registered": libc then calls the kernel for the processor number. */
-	if (facts->rseq_offset && rseq >= DATA_THREAD && rseq + 4 <= job->image_size)
+	if (facts->places.rseq_offset && rseq >= DATA_THREAD && rseq + 4 <= job->image_size)
 		memset(job->image + rseq, 0xff, 4);
 	job->thread_pointer = REGION_DATA + layout->pointer;
 	job->tid_word = REGION_DATA + layout->block + facts->tid_offset;

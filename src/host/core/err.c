@@ -33,6 +33,8 @@ int err_set(struct err *err, int code, const char *format, ...)
 {
 	va_list args;
 
+	if (!err)
+		return code;
 	err_begin(err, code, EXIT_FAILED);
 	va_start(args, format);
 	err_put(err->what, sizeof(err->what), format, args);

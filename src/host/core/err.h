@@ -28,7 +28,8 @@ struct err {
 	char fix[320];       /* the one command that mends it, may be empty */
 };
 
-/* Sets the first cause; returns code, which must be negative. */
+/* Sets the first cause; returns code, which must be negative.  Does no more without err: functions
+ * that read a process accept NULL where the cause is not wanted. */
 int err_set(struct err *err, int code, const char *format, ...) PRINTF_LIKE(3, 4);
 
 /* A wrong use of the command line: -EINVAL with EXIT_USAGE.  The fix may be NULL. */

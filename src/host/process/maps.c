@@ -91,7 +91,7 @@ int maps_read(pid_t pid, struct maps *ret, struct err *err)
 		if (!r)
 			r = maps_parse(text, size, ret, &why);
 	}
-	if (r)
+	if (r && err)
 		*err = why; /* on success, the caller's error is kept */
 	return r;
 }

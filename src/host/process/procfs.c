@@ -67,6 +67,9 @@ static int explain_missing_process(pid_t pid, struct err *err)
 
 int proc_error(pid_t pid, const char *name, int code, struct err *err)
 {
+	struct err unwanted;
+
+	err = err ? err : &unwanted;
 	if (code == -ENOENT || code == -ESRCH)
 		return explain_missing_process(pid, err);
 	err_set(err, code, "read /proc/%d/%s: %s", (int)pid, name, strerror(-code));

@@ -3,21 +3,17 @@
  */
 #include "host/session/steps.h"
 
+#include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
 #include "host/counters/amd/catalog.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
 #define TOOL_SIZE_MAX ((size_t)256 << 20)
 #define TEXT_USUAL    ((size_t)64 << 10) /* of a tool's definitions */
 
@@ -45,25 +41,6 @@ static bool tool_uses_counters(const char *path)
 		if (memmem(bytes, size, functions[i], strlen(functions[i])))
 			return true;
 	return false;
-}
-
-static int memory_open(const char *name)
-{
-	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-
-	/* Before Linux 6.3. */
-	return fd < 0 && errno == EINVAL ? memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING) : fd;
-}
-
-static int memory_make(const void *bytes, size_t size)
-{
-	CLEANUP(close) int fd = memory_open("limpet-counters");
-
-	errno = fd < 0 ? errno : 0; /* errno is not set by a short write */
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL))
-		return errno ? -errno : -EIO;
-	return TAKE_FD(fd);
 }
 
 static int order_send(struct exchange *self, uint32_t flags, size_t size, int fd, uint32_t *ret)
@@ -101,21 +78,10 @@ static int text_read(struct exchange *self, int fd, uint32_t value)
 	return 0;
 }
 
-/* All of its pages are allocated and sealed: the target writes into it. */
-static int room_make(size_t size)
-{
-	CLEANUP(close) int fd = memory_open("limpet-definitions");
-
-	if (fd < 0 || ftruncate(fd, (off_t)size) || fallocate(fd, 0, 0, (off_t)size) ||
-	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return -errno;
-	return TAKE_FD(fd);
-}
-
 /* -E2BIG: they are larger. */
 static int definitions_fetch_into(struct exchange *self, uint32_t flags, size_t room)
 {
-	CLEANUP(close) int fd = room_make(room);
+	CLEANUP(close) int fd = shared_open("limpet-definitions", room, /* is_allocated */ true);
 	uint32_t value = 0;
 	int r;
 
@@ -145,7 +111,7 @@ static int catalog_send(struct exchange *self)
 
 	if (r)
 		return r;
-	fd = memory_make(bytes, size);
+	fd = blob_open("limpet-counters", bytes, size);
 	return fd < 0 ? err_set(&self->why, fd, "memory for counters: %s", strerror(-fd))
 		      : order_send(self, 0, size, fd, &ignored);
 }

@@ -41,9 +41,8 @@ const struct agent_tool *mapping_tool(const struct agent_page *page, const struc
 	return NULL;
 }
 
-/* What a search for a mapping accepts. */
+/* What is searched for: mappings of tools, or the code of this file. */
 struct sought {
-	bool (*is_it)(const struct sought *self, const struct mapping *mapping);
 	const struct agent_page *page;
 	const struct mapping *file;
 };
@@ -51,9 +50,17 @@ struct sought {
 static const struct mapping *find_at(const struct maps *maps, const struct sought *sought,
 				     uint64_t address)
 {
-	const struct mapping *mapping = maps_at(maps, address);
+	const struct mapping *mapping = maps_at(maps, address), *file = sought->file;
 
-	return mapping && sought->is_it(sought, mapping) ? mapping : NULL;
+	if (!mapping)
+		return NULL;
+	if (!file)
+		return mapping_tool(sought->page, mapping) ? mapping : NULL;
+	return mapping->executable && mapping->inode == file->inode &&
+			       mapping->dev_major == file->dev_major &&
+			       mapping->dev_minor == file->dev_minor
+		       ? mapping
+		       : NULL;
 }
 
 /* Parses "... 0xSTACK 0xIP", which the kernel shows for a thread that waits, in a call or not. */
@@ -75,11 +82,10 @@ static bool parse_position(char *text, struct position *ret)
 /* True when the thread has ended, or waits, in a call if it must. */
 static bool position_read(pid_t pid, pid_t tid, bool must_be_in_call, struct position *ret)
 {
-	struct err ignored;
 	char name[64], text[256];
 
 	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) < 0)
+	if (proc_read_small(pid, name, text, sizeof(text), NULL) < 0)
 		return true; /* it has ended */
 	/* "-1 ..." is a thread that waits, but not in a call. */
 	return (!must_be_in_call || (text[0] >= '0' && text[0] <= '9')) &&
@@ -103,10 +109,9 @@ static uint64_t count_run_ns(pid_t pid, pid_t tid, uint64_t *first_ns)
 {
 	struct process_status status;
 	struct schedstat times;
-	struct err ignored;
 	uint64_t now_ns = schedstat_read(pid, tid, &times) ? 0 : times.run_ns;
 
-	if (!*first_ns || status_read(pid, tid, &status, &ignored) ||
+	if (!*first_ns || status_read(pid, tid, &status, NULL) ||
 	    status.signals_blocked & status.signals_caught)
 		*first_ns = now_ns;
 	return now_ns - *first_ns;
@@ -153,31 +158,19 @@ static const struct mapping *find_position(const struct target *target, const st
 	return found ? found : find_on_stack(target, maps, sought, position->stack);
 }
 
-static bool is_of_tool(const struct sought *self, const struct mapping *mapping)
-{
-	return mapping_tool(self->page, mapping);
-}
-
 const struct agent_tool *position_tool(const struct target *target, const struct agent_page *page,
 				       const struct maps *maps, const struct position *position)
 {
-	struct sought sought = { is_of_tool, .page = page };
+	struct sought sought = { .page = page };
 	const struct mapping *found = find_position(target, maps, &sought, position);
 
 	return found ? mapping_tool(page, found) : NULL;
 }
 
-static bool is_code_of_file(const struct sought *self, const struct mapping *mapping)
-{
-	return mapping->executable && mapping->inode == self->file->inode &&
-	       mapping->dev_major == self->file->dev_major &&
-	       mapping->dev_minor == self->file->dev_minor;
-}
-
 bool position_is_in_agent(const struct target *target, const struct resident *resident,
 			  const struct maps *maps, const struct position *position)
 {
-	struct sought sought = { is_code_of_file, .file = maps_at(maps, resident->address) };
+	struct sought sought = { .file = maps_at(maps, resident->address) };
 
 	/* A stack mapped since the mappings were read may hold anything. */
 	return sought.file && ((position->stack && !maps_at(maps, position->stack)) ||
@@ -207,12 +200,11 @@ size_t inside_count(const struct target *target, const struct agent_page *page)
 {
 	pid_t pid = target->process.pid;
 	CLEANUP(free) pid_t *tids = NULL;
-	struct err ignored;
 	struct maps maps;
 	size_t count = 0, inside = 0;
 
-	if (!page_tracer(page) || proc_list(pid, "task", &tids, &count, &ignored) ||
-	    maps_read(target->process.memory_tid, &maps, &ignored))
+	if (!page_tracer(page) || proc_list(pid, "task", &tids, &count, NULL) ||
+	    maps_read(target->process.memory_tid, &maps, NULL))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		struct position position = { 0, 0 };

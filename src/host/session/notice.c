@@ -17,14 +17,13 @@ static bool are_alike(pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_status first, other;
-	struct err ignored; /* of a thread that has just ended */
 	bool has_first = false, alike = true;
 	size_t count = 0;
 
-	if (threads_list_own(pid, SIZE_MAX, &tids, &count, &ignored))
+	if (threads_list_own(pid, SIZE_MAX, &tids, &count, NULL))
 		return false;
 	for (size_t i = 0; alike && i < count; i++) {
-		if (status_read(pid, tids[i], &other, &ignored))
+		if (status_read(pid, tids[i], &other, NULL))
 			continue;
 		first = has_first ? first : other;
 		has_first = true;

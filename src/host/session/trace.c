@@ -1,9 +1,11 @@
 /*
- * Makes the memory of the tracer's rings, and the request that selects what it traces.
+ * Makes the memory of the tracer's rings, and the request that selects what it traces; reads what
+ * the tracer notes and counts there.
  */
 #include "host/session/trace.h"
 
 #include "host/attach/children/blobs.h"
+#include "host/attach/children/spawn.h"
 #include "host/attach/library.h"
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"
@@ -11,7 +13,6 @@
 #include "shared/wire/domains.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,10 +20,6 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#ifndef MFD_NOEXEC_SEAL
-#define MFD_NOEXEC_SEAL 8U
-#endif
 
 #define REQUEST_SPARE 32 /* for parts added later */
 
@@ -83,8 +80,22 @@ bool trace_reads_python(const struct trace_options *options)
 	       options->lock_stacks;
 }
 
-/* Writes the request in the tracer's syntax. */
-static int write_request(const struct trace_options *options, char *text, struct err *err)
+static int check_options(const struct trace_options *options, struct err *err)
+{
+	uint64_t size = options->ring_size;
+
+	if (!trace_domains(options))
+		return err_set(err, -EINVAL, "no trace was requested");
+	if (options->slot_count > RINGS_SLOTS_MAX)
+		return err_set(err, -EINVAL, "more than %u threads", RINGS_SLOTS_MAX);
+	if (size && (size < 4 * RECORD_MAX_BYTES || size > 1u << 30 || size & (size - 1)))
+		return err_set(err, -EINVAL,
+			       "a ring of %lu bytes: not a power of two from 4K to 1G", size);
+	return 0;
+}
+
+int trace_request(const struct trace_options *options, char text[RINGS_REQUEST_MAX],
+		  struct err *err)
 {
 	const struct {
 		bool is_wanted;
@@ -97,7 +108,11 @@ static int write_request(const struct trace_options *options, char *text, struct
 		{ options->lock_stacks, "lock-stack;" },
 	};
 	uint32_t wanted = trace_domains(options);
+	int r = check_options(options, err);
 
+	text[0] = '\0';
+	if (r)
+		return r;
 	for (unsigned i = 0; i < DOMAINS; i++)
 		if (domain_key(i) && wanted & 1u << i)
 			trace_add(text, "%s;", domain_key(i));
@@ -124,46 +139,6 @@ static int write_request(const struct trace_options *options, char *text, struct
 		       : err_set(err, -E2BIG, "the names of functions are too long together");
 }
 
-static int make_memory(size_t size)
-{
-	int fd = memfd_create("limpet-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING | MFD_NOEXEC_SEAL);
-
-	if (fd < 0 && errno == EINVAL)
-		fd = memfd_create("limpet-rings", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (fd < 0)
-		return -errno;
-	if (!ftruncate(fd, (off_t)size) &&
-	    !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return fd;
-	close(fd);
-	return -errno;
-}
-
-static int refuse_size(int code, size_t size, struct err *err)
-{
-	err_set(err, code, "%zu bytes of memory for records: %s", size, strerror(-code));
-	if (code == -EFBIG) {
-		err_why(err, "the limit of file sizes (ulimit -f) holds for shared memory too");
-		err_fix(err,
-			"a higher limit (ulimit -f unlimited), or smaller rings (--ring-size 4K)");
-	}
-	return code;
-}
-
-static int check_options(const struct trace_options *options, struct err *err)
-{
-	uint64_t size = options->ring_size;
-
-	if (!trace_domains(options))
-		return err_set(err, -EINVAL, "no trace was requested");
-	if (options->slot_count > RINGS_SLOTS_MAX)
-		return err_set(err, -EINVAL, "more than %u threads", RINGS_SLOTS_MAX);
-	if (size && (size < 4 * RECORD_MAX_BYTES || size > 1u << 30 || size & (size - 1)))
-		return err_set(err, -EINVAL,
-			       "a ring of %lu bytes: not a power of two from 4K to 1G", size);
-	return 0;
-}
-
 static uint64_t ring_size(const struct trace_options *options)
 {
 	const uint32_t devices =
@@ -174,32 +149,28 @@ static uint64_t ring_size(const struct trace_options *options)
 	return trace_domains(options) & devices ? TRACE_RING_SIZE_DEVICES : TRACE_RING_SIZE;
 }
 
-int trace_request(const struct trace_options *options, char ret[RINGS_REQUEST_MAX], struct err *err)
-{
-	int r = check_options(options, err);
-
-	ret[0] = '\0';
-	return r ? r : write_request(options, ret, err);
-}
-
 int trace_open(struct trace *ret, const struct trace_options *options, struct err *err)
 {
 	struct rings layout;
-	size_t size;
-	int r = check_options(options, err);
+	size_t size = rings_layout(options->slot_count ? options->slot_count : TRACE_SLOTS,
+				   ring_size(options), TRACE_FUNCTIONS_MAX, &layout);
+	int r = trace_request(options, layout.request, err);
 
 	memset(ret, 0, sizeof(*ret));
 	ret->fd = -1;
 	if (r)
 		return r;
-	size = rings_layout(options->slot_count ? options->slot_count : TRACE_SLOTS,
-			    ring_size(options), TRACE_FUNCTIONS_MAX, &layout);
-	r = write_request(options, layout.request, err);
-	if (r)
-		return r;
-	ret->fd = make_memory(size);
+	ret->fd = shared_open("limpet-rings", size, /* is_allocated */ false);
 	if (ret->fd < 0)
-		return refuse_size(ret->fd, size, err);
+		err_set(err, ret->fd, "%zu bytes of memory for records: %s", size,
+			strerror(-ret->fd));
+	if (ret->fd == -EFBIG) {
+		err_why(err, "the limit of file sizes (ulimit -f) holds for shared memory too");
+		err_fix(err,
+			"a higher limit (ulimit -f unlimited), or smaller rings (--ring-size 4K)");
+	}
+	if (ret->fd < 0)
+		return ret->fd;
 	ret->rings = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, ret->fd, 0);
 	if (ret->rings == MAP_FAILED) {
 		ret->rings = NULL;
@@ -229,25 +200,102 @@ void trace_close(struct trace *trace)
 	trace->fd = -1;
 }
 
-uint32_t trace_absent(const struct trace *trace)
-{
-	return trace->domains_wanted &
-	       ~__atomic_load_n(&trace->rings->domains_found, __ATOMIC_RELAXED);
-}
-
-/* A child made without libc has its parent's number in libc's thread block.  libc registers each
- * thread's robust list with the kernel, in its forked children, too; such a child has none. */
-static bool is_unknown_to_libc(pid_t pid)
-{
-	void *list = NULL;
-	size_t size = 0;
-
-	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
-}
-
 static uint32_t read_word(const uint32_t *word)
 {
 	return __atomic_load_n(word, __ATOMIC_RELAXED);
+}
+
+uint32_t trace_absent(const struct trace *trace)
+{
+	return trace->domains_wanted & ~read_word(&trace->rings->domains_found);
+}
+
+/* The tracer's notes lie in memory that the target can write to: each is copied, bounded and made
+ * printable before it is shown. */
+static void copy_text(const struct trace_note *note, char ret[TRACE_NOTE_TEXT_MAX])
+{
+	size_t length = 0;
+
+	for (; length < TRACE_NOTE_TEXT_MAX - 1; length++) {
+		char letter = ((const volatile char *)note->text)[length];
+
+		if (!letter)
+			break;
+		ret[length] = (char)(letter >= ' ' && letter <= '~' ? letter : '?');
+	}
+	ret[length] = '\0';
+}
+
+static bool is_said(const struct trace *trace, unsigned number, enum note_about about)
+{
+	const struct trace_note *note = &trace->rings->notes[number];
+
+	return read_word(&note->is_said) && read_word(&note->about) == about;
+}
+
+/* The copy lives as long as the trace, or until the same note is read again. */
+static const char *note_text(const struct trace *trace, unsigned number)
+{
+	copy_text(&trace->rings->notes[number], trace->notes[number]);
+	return trace->notes[number];
+}
+
+const char *trace_note(const struct trace *trace, unsigned domain)
+{
+	uint32_t asked = domain < DOMAINS ? 1u << domain & trace->domains_wanted : 0;
+
+	for (unsigned i = 0; i < TRACE_NOTES; i++) {
+		uint32_t domains = read_word(&trace->rings->notes[i].domains) & asked;
+
+		if (((is_said(trace, i, NOTE_DOMAINS) || is_said(trace, i, NOTE_HELD)) &&
+		     domains) ||
+		    (is_said(trace, i, NOTE_ABSENT) && domains & trace_absent(trace)))
+			return note_text(trace, i);
+	}
+	return NULL;
+}
+
+uint32_t trace_held(const struct trace *trace)
+{
+	uint32_t domains = 0;
+
+	for (unsigned i = 0; i < TRACE_NOTES; i++)
+		if (is_said(trace, i, NOTE_HELD))
+			domains |= read_word(&trace->rings->notes[i].domains);
+	return domains & trace_absent(trace);
+}
+
+const char *trace_end_note(const struct trace *trace, unsigned note)
+{
+	return note < TRACE_NOTES && is_said(trace, note, NOTE_END) ? note_text(trace, note) : NULL;
+}
+
+void trace_queues_add(struct trace_queues *to, const struct trace_queues *more)
+{
+	to->timed += more->timed;
+	to->estimated += more->estimated;
+	to->left += more->left;
+	for (uint32_t i = 0; i < more->reason_count; i++) {
+		uint32_t at = 0;
+
+		while (at < to->reason_count && strcmp(to->reasons[at], more->reasons[i]))
+			at++;
+		if (at == to->reason_count && at < TRACE_REASONS_MAX)
+			snprintf(to->reasons[to->reason_count++], TRACE_NOTE_TEXT_MAX, "%s",
+				 more->reasons[i]);
+	}
+}
+
+void trace_queues(const struct trace *trace, struct trace_queues *ret)
+{
+	const struct rings *rings = trace->rings;
+
+	*ret = (struct trace_queues){ .timed = read_word(&rings->queues_timed),
+				      .estimated = read_word(&rings->queues_estimated),
+				      .left = read_word(&rings->queues_left) };
+	for (unsigned i = 0; i < TRACE_NOTES && ret->reason_count < TRACE_REASONS_MAX; i++)
+		if (is_said(trace, i, NOTE_QUEUES))
+			copy_text(&rings->notes[i], ret->reasons[ret->reason_count++]);
 }
 
 void trace_words(const struct trace *trace, struct trace_words *ret)
@@ -267,12 +315,14 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 		 (int)sizeof(rings->left_module) - 1, rings->left_module);
 }
 
-/* Two builds of limpet have different tracers: distinguished by their build ids. */
-static struct tool_identity trace_identify(size_t size)
+/* A child made without libc has its parent's number in libc's thread block.  libc registers each
+ * thread's robust list with the kernel, in its forked children, too; such a child has none. */
+static bool is_unknown_to_libc(pid_t pid)
 {
-	size_t id_size = (size_t)(blob_tracer_id_end - blob_tracer_id);
+	void *list = NULL;
+	size_t size = 0;
 
-	return (struct tool_identity){ .inode = hash_bytes(blob_tracer_id, id_size), .size = size };
+	return !syscall(SYS_get_robust_list, pid, &list, &size) && !list;
 }
 
 static int send_rings(struct attachment *attachment, const struct trace *trace, struct err *err)
@@ -285,25 +335,16 @@ static int send_rings(struct attachment *attachment, const struct trace *trace, 
 	return attach_order(attachment, &order.header, trace->fd, NULL, err);
 }
 
-static int refuse_musl(struct err *err)
-{
-	err_set(err, -ENOTSUP, "this program uses musl");
-	return err_why(
-		err, "limpet's tracer needs static thread-local storage, which musl does not give "
-		     "to a library that is loaded later");
-}
-
 /* A thread in strict seccomp mode is killed when it reads the time as traced calls do. */
 static int refuse_strict(pid_t pid, struct err *err)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_status status;
-	struct err ignored; /* of a thread that has just ended */
 	size_t count;
 	int r = proc_list(pid, "task", &tids, &count, err);
 
 	for (size_t i = 0; !r && i < count; i++) {
-		if (status_read(pid, tids[i], &status, &ignored) || status.seccomp != 1)
+		if (status_read(pid, tids[i], &status, NULL) || status.seccomp != 1)
 			continue;
 		err_set(err, -ENOTSUP, "thread %d is in seccomp's strict mode", tids[i]);
 		return err_why(
@@ -317,8 +358,11 @@ int trace_load(struct attachment *attachment, const struct trace *trace, struct 
 	       struct err *err)
 {
 	size_t size = (size_t)(blob_tracer_end - blob_tracer);
+	size_t id_size = (size_t)(blob_tracer_id_end - blob_tracer_id);
+	/* Two builds of limpet have different tracers: distinguished by their build ids. */
 	struct control_load load = { .header = order_header(CONTROL_LOAD, sizeof(load), 0),
-				     .identity = trace_identify(size),
+				     .identity = { .inode = hash_bytes(blob_tracer_id, id_size),
+						   .size = size },
 				     .path = TRACER_NAME,
 				     .timeout_ms = attachment->link.timeout_ms };
 	struct library library = LIBRARY_NONE;
@@ -327,8 +371,13 @@ int trace_load(struct attachment *attachment, const struct trace *trace, struct 
 
 	if (r)
 		return r;
-	if (attachment->report.way == BOOT_WAY_CALL)
-		return refuse_musl(err);
+	if (attachment->report.way == BOOT_WAY_CALL) {
+		err_set(err, -ENOTSUP, "this program uses musl");
+		return err_why(
+			err,
+			"limpet's tracer needs static thread-local storage, which musl does not give "
+			"to a library that is loaded later");
+	}
 	r = refuse_strict(attachment->target.process.pid, err);
 	if (!r)
 		r = library_pack(&attachment->target, TRACER_NAME, blob_tracer, size, &library,

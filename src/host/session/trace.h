@@ -61,7 +61,7 @@ struct trace {
 	int fd;
 	uint32_t domains_wanted; /* bits */
 	bool wants_stacks;
-	char (*notes)[TRACE_NOTE_TEXT_MAX]; /* copies of the tracer's notes, for trace_notes.c */
+	char (*notes)[TRACE_NOTE_TEXT_MAX]; /* copies of the tracer's notes */
 };
 
 /* Makes the memory, sealed against resizing.  -EINVAL for options that do not fit. */

@@ -189,10 +189,9 @@ static void add_thread(const struct proof *self, pid_t tid, enum sight sight)
 static bool judge_children(const struct proof *self, pid_t tid)
 {
 	char path[64], text[4096], *end;
-	struct err ignored;
 
 	snprintf(path, sizeof(path), "task/%d/children", tid);
-	if (proc_read_small(self->pid, path, text, sizeof(text), &ignored) < 0)
+	if (proc_read_small(self->pid, path, text, sizeof(text), NULL) < 0)
 		return true; /* it has ended, or the kernel does not show it */
 	for (char *at = text;; at = end) {
 		pid_t child = (pid_t)strtol(at, &end, 10);
@@ -236,10 +235,9 @@ static bool judge_threads(struct proof *self)
 	CLEANUP(free) pid_t *tids = NULL;
 	uint64_t until_ns = now_ns() + WAIT_NS;
 	bool is_clear = true;
-	struct err ignored;
 	size_t count;
 
-	if (threads_list_own(self->pid, SIZE_MAX, &tids, &count, &ignored)) {
+	if (threads_list_own(self->pid, SIZE_MAX, &tids, &count, NULL)) {
 		session_left_add(self->left, TRACER_NAME ": its threads cannot be listed");
 		return false;
 	}

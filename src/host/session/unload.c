@@ -67,13 +67,13 @@ static bool judge_passer(const struct attachment *attachment, const struct maps 
 /* In a time namespace the target's clock may differ from limpet's by any amount. */
 static bool has_own_time(pid_t pid)
 {
-	struct stat mine, theirs;
+	struct stat own, others;
 	char path[64];
 
 	snprintf(path, sizeof(path), "/proc/%d/ns/time", pid);
-	if (stat("/proc/self/ns/time", &mine))
+	if (stat("/proc/self/ns/time", &own))
 		return false; /* a kernel without time namespaces */
-	return stat(path, &theirs) || mine.st_ino != theirs.st_ino;
+	return stat(path, &others) || own.st_ino != others.st_ino;
 }
 
 /* The first attach, in the clock ticks of /proc/PID/stat, minus one for rounding.  0: unknown, any
@@ -92,7 +92,6 @@ static void judge_threads(const struct attachment *attachment, const pid_t *tids
 {
 	const struct agent_page *page = &attachment->resident.page;
 	struct process_stat stat;
-	struct err ignored; /* a thread that has just ended is not inside */
 	bool judges_passers = page->has_hooked;
 	struct boot_context boot;
 	pid_t starter = 0;
@@ -102,7 +101,7 @@ static void judge_threads(const struct attachment *attachment, const pid_t *tids
 		starter = target_find_thread(&attachment->target, boot.starter_tid);
 	for (size_t i = 0; i < count; i++) {
 		if (tids[i] == attachment->report.control_tid || tids[i] == starter ||
-		    stat_read(attachment->target.process.pid, tids[i], &stat, &ignored) ||
+		    stat_read(attachment->target.process.pid, tids[i], &stat, NULL) ||
 		    stat.is_kernel_worker)
 			continue;
 		if (page->tool_count && stat.start_tick >= first_tick(attachment))

@@ -34,19 +34,16 @@ static bool is_frame(const struct tracer_code *self, uint64_t address, uint64_t 
 	       range_has(self->all, hook);
 }
 
-static bool is_return_of_call(const struct tracer_code *self, uint64_t address)
+/* Compares the address without the signature that a return address may carry.  The return address
+ * of a traced call does not count. */
+static bool leads_in(const struct tracer_code *self, uint64_t word)
 {
 	uint32_t mark;
 
-	return memory_read(self->memory, address + RETURN_MARK_AT, &mark, sizeof(mark)) &&
-	       mark == RETURN_MARK;
-}
-
-/* Compares the address without the signature that a return address may carry. */
-static bool leads_in(const struct tracer_code *self, uint64_t word)
-{
 	word &= ARCH_ADDRESS_MASK;
-	return range_has(self->code, word) && !is_return_of_call(self, word);
+	return range_has(self->code, word) &&
+	       (!memory_read(self->memory, word + RETURN_MARK_AT, &mark, sizeof(mark)) ||
+		mark != RETURN_MARK);
 }
 
 bool tracer_frame_find(const struct tracer_code *self, uint64_t at, const uint64_t *words,
@@ -134,20 +131,17 @@ static bool find_description(const struct piece *piece, const struct mapping *ma
 	return false;
 }
 
-static bool is_guard(const struct mapping *mapping)
-{
-	return !mapping->readable && !mapping->writable && !mapping->executable;
-}
-
 bool thread_stack_find(int memory, const struct maps *maps, size_t index, uint64_t used,
 		       struct thread_stack *ret)
 {
-	const struct mapping *mapping = &maps->items[index];
+	const struct mapping *mapping = &maps->items[index], *guard;
 	struct piece piece;
 	uint64_t at;
 
-	if (!index || mapping->path[0] || mapping[-1].end != mapping->start ||
-	    !is_guard(&mapping[-1]))
+	if (!index || mapping->path[0])
+		return false;
+	guard = mapping - 1;
+	if (guard->end != mapping->start || guard->readable || guard->writable || guard->executable)
 		return false;
 	at = mapping->end - MIN(mapping->end - mapping->start, sizeof(piece.words));
 	if (piece_read(&piece, memory, at, mapping->end) && find_description(&piece, mapping, ret))

@@ -103,13 +103,24 @@ struct job_facts {
 	struct job_code create, heap; /* pthread_create; the allocator, see heap.c */
 };
 
+/* Where libc's code and variables are. */
+struct job_libc {
+	/* It is initialised when the word at this address points outside of libc. */
+	uint64_t init_word, begin, end;
+	uint64_t syscall_return; /* a system call instruction, followed by a return */
+	int64_t rseq_offset;     /* from the thread pointer to its struct rseq; 0: unknown */
+	struct job_code calloc;  /* see docs/attach.md, "One thread becomes two" */
+	/* fork and _Fork, and the caller of main; see "A process that was just born" there. */
+	struct job_code forks[JOB_FORKS_MAX], start;
+};
+
 struct job {
 	uint64_t magic;
 	int32_t pid, tid;
 	int32_t leader;    /* the first thread, whose stack is the main one */
 	int32_t inner_tid; /* expected in the thread's own block */
 	struct job_facts facts;
-	int64_t rseq_offset;  /* from the thread pointer to libc's struct rseq; 0: unknown */
+	struct job_libc libc;
 	uint32_t mode;        /* enum job_mode */
 	uint32_t way;         /* enum boot_way */
 	uint32_t has_filters; /* this thread, by /proc */
@@ -119,22 +130,16 @@ struct job {
 	uint32_t deadline_ms; /* for the thread to stop */
 	uint32_t look_ms;     /* for a thread with filters to leave a timed wait */
 
-	/* libc is initialised when the word at this address points outside of libc. */
-	uint64_t init_word, libc_start, libc_end;
 	uint32_t is_at_doorstep; /* it waits before its beginning: libc is as ready as it can be */
 
 	uint32_t is_alone; /* it has one thread */
 	uint32_t
 		worker_flags; /* of threads that the kernel has made for itself, in stat of /proc */
 	struct job_single single_known; /* facts.single, also of words that do not say so */
-	struct job_code calloc;
 	uint32_t waits_for_heap; /* try again rather than let limpet's threads have their own */
 
 	/* It may still be inside of fork, or not have begun yet, see newborn.c. */
 	uint64_t cpu_ns; /* spent on a processor so far; counts only while is_alone */
-	struct job_code forks[JOB_FORKS_MAX], start;
-
-	uint64_t syscall_return;
 	struct blocked_call seen;
 
 	uint64_t region;                   /* JOB_AGAIN */

@@ -1,6 +1,6 @@
 /*
- * Starts the injector so that the caller's process does not notice: no SIGCHLD, and no child that
- * the caller's own wait could reap.
+ * Starts the injector, and other children, so that the caller's process does not notice: no
+ * SIGCHLD, and no child that the caller's own wait could reap.
  */
 #include "host/attach/children/spawn.h"
 
@@ -18,6 +18,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -46,18 +47,24 @@ static int memfd_open(const char *name, bool is_program)
 
 int blob_open(const char *name, const void *bytes, size_t size)
 {
-	int fd = memfd_open(name, false), r;
+	CLEANUP(close) int fd = memfd_open(name, false);
+	int r = fd < 0 ? fd : descriptor_write(fd, bytes, size);
+
+	if (!r && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		r = -errno;
+	return r ? r : TAKE_FD(fd);
+}
+
+int shared_open(const char *name, size_t size, bool is_allocated)
+{
+	CLEANUP(close) int fd = memfd_open(name, false);
 
 	if (fd < 0)
 		return fd;
-	r = descriptor_write(fd, bytes, size);
-	if (!r && fcntl(fd, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		r = -errno;
-	if (r) {
-		close(fd);
-		return r;
-	}
-	return fd;
+	if (ftruncate(fd, (off_t)size) || (is_allocated && fallocate(fd, 0, 0, (off_t)size)) ||
+	    fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
+		return -errno;
+	return TAKE_FD(fd);
 }
 
 /* Used where a memory file may not be executed: a nameless file in a temporary directory. */
@@ -212,6 +219,60 @@ pid_t child_run(int (*run)(void *argument), void *argument, sigset_t *ret_mask)
 		pid = -errno;
 	sigprocmask(SIG_SETMASK, ret_mask, NULL);
 	return pid;
+}
+
+/* One message with the code, and the descriptor beside it. */
+struct answer {
+	struct iovec io;
+	struct msghdr message;
+	int code;
+	union {
+		struct cmsghdr header;
+		char bytes[CMSG_SPACE(sizeof(int))];
+	} control;
+};
+
+static void answer_begin(struct answer *self)
+{
+	memset(self, 0, sizeof(*self));
+	self->io = (struct iovec){ &self->code, sizeof(self->code) };
+	self->message.msg_iov = &self->io;
+	self->message.msg_iovlen = 1;
+	self->message.msg_control = &self->control;
+	self->message.msg_controllen = sizeof(self->control.bytes);
+}
+
+void handover_send(int way, int code, int fd)
+{
+	struct answer answer;
+
+	answer_begin(&answer);
+	answer.code = code;
+	answer.control.header.cmsg_level = SOL_SOCKET;
+	answer.control.header.cmsg_type = SCM_RIGHTS;
+	answer.control.header.cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(&answer.control.header), &fd, sizeof(fd));
+	if (code)
+		answer.message.msg_controllen = 0;
+	syscall(SYS_sendmsg, way, &answer.message, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int handover_receive(int way)
+{
+	struct answer answer;
+	ssize_t size;
+	int fd;
+
+	answer_begin(&answer);
+	size = recvmsg(way, &answer.message, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
+	if (size != (ssize_t)sizeof(answer.code))
+		return -EIO;
+	if (answer.code)
+		return answer.code;
+	if (answer.message.msg_controllen < CMSG_LEN(sizeof(int)))
+		return -EMFILE; /* no free number: the kernel drops the descriptor */
+	memcpy(&fd, CMSG_DATA(&answer.control.header), sizeof(fd));
+	return fd;
 }
 
 static int run_family(struct child *child)

@@ -32,8 +32,17 @@ int injector_run(struct job *job, const int fds[2], struct err *err) MUST_CHECK;
  */
 pid_t child_run(int (*run)(void *argument), void *argument, sigset_t *ret_mask);
 
+/* Pass a descriptor, or the reason why there is none, from such a child to limpet.  In the child:
+ * system calls only, none of which can be cancelled.  code: 0, or -errno, and then fd is
+ * ignored. */
+void handover_send(int way, int code, int fd);
+/* Receives a descriptor, or the child's code; -EIO when it sent nothing. */
+int handover_receive(int way) MUST_CHECK;
+
 /* A descriptor of anonymous memory with these bytes in it, usable as a library, sealed against
- * changes. */
+ * changes; or -errno. */
 int blob_open(const char *name, const void *bytes, size_t size);
+/* The same of that size, for limpet and a target to write, sealed against resizing. */
+int shared_open(const char *name, size_t size, bool is_allocated);
 /* The same, usable as a program. */
 int program_open(const char *name, const void *bytes, size_t size);

@@ -95,12 +95,11 @@ static void candidates_consider(const struct target *target, pid_t tid, bool mus
 	struct candidate one = { .tid = tid };
 	struct process_status status;
 	struct process_stat stat;
-	struct err ignored;
 
-	if (stat_read(target->process.pid, tid, &stat, &ignored) || stat.is_kernel_worker)
+	if (stat_read(target->process.pid, tid, &stat, NULL) || stat.is_kernel_worker)
 		return;
 	thread_read_call(target->process.pid, tid, &one.call);
-	if (status_read(target->process.pid, tid, &status, &ignored))
+	if (status_read(target->process.pid, tid, &status, NULL))
 		return;
 	list->are_alike &= first->seccomp == status.seccomp &&
 			   first->seccomp_filters == status.seccomp_filters &&

@@ -100,24 +100,24 @@ static int find_instructions(const struct libraries *at, struct facts *ret, stru
 {
 	const size_t sigreturn_size = sizeof(ARCH_SIGRETURN) - 1;
 
-	if (find_syscall_return(at, &ret->syscall_return))
+	if (find_syscall_return(at, &ret->places.syscall_return))
 		return fact_missing(err, "a system call instruction followed by a return");
 	if (elf_image_find(&at->libc->image, ARCH_THREAD_EXIT, sizeof(ARCH_THREAD_EXIT) - 1,
 			   &ret->thread_exit))
 		return fact_missing(err, "code that ends a thread");
 	if ((!at->vdso.code_count ||
-	     elf_image_find(&at->vdso, ARCH_SIGRETURN, sigreturn_size, &ret->sigreturn)) &&
-	    elf_image_find(&at->libc->image, ARCH_SIGRETURN, sigreturn_size, &ret->sigreturn))
+	     elf_image_find(&at->vdso, ARCH_SIGRETURN, sigreturn_size, &ret->job.sigreturn)) &&
+	    elf_image_find(&at->libc->image, ARCH_SIGRETURN, sigreturn_size, &ret->job.sigreturn))
 		return fact_missing(err, "code that returns from a signal");
 	return 0;
 }
 
 /* The variable where libc stores the program's name at its start; the executable may hold a copy
  * (COPY relocation). */
-static int find_init_word(const struct libraries *at, struct facts *ret, struct err *err)
+static int find_init_word(const struct libraries *at, struct job_libc *ret, struct err *err)
 {
-	ret->libc_start = at->libc->image.base;
-	ret->libc_end = at->libc->image.end;
+	ret->begin = at->libc->image.base;
+	ret->end = at->libc->image.end;
 	if (at->program && !elf_image_symbol(&at->program->image, "__progname", &ret->init_word))
 		return 0;
 	if (!elf_image_symbol(&at->libc->image, "__progname", &ret->init_word))
@@ -139,13 +139,13 @@ static int read_description(const struct libraries *at, const char *name, unsign
 }
 
 /* Empty where libc has no such function: there is no _Fork before glibc 2.34. */
-static struct elf_range find_function(const struct module *module, const char *name)
+static struct job_code find_function(const struct module *module, const char *name)
 {
 	struct elf_range range;
 
 	return !module || elf_image_symbol_range(&module->image, name, &range)
-		       ? (struct elf_range){ 0 }
-		       : range;
+		       ? (struct job_code){ 0, 0 }
+		       : (struct job_code){ range.start, range.start + range.size };
 }
 
 /* Without it limpet's threads use the fallback in target/runtime/broadcast.c. */
@@ -194,7 +194,7 @@ static uint64_t find_file_calls(const struct libraries *at)
 
 /* The variables by which libc knows that there is one thread.  The executable may hold a copy of
  * the first one: then both count. */
-static void find_single_words(const struct libraries *at, struct facts *ret)
+static void find_single_words(const struct libraries *at, struct job_facts *ret)
 {
 	ret->single = (struct job_single){
 		.common = { find_variable(at->libc, "__libc_single_threaded"),
@@ -207,12 +207,14 @@ static void find_single_words(const struct libraries *at, struct facts *ret)
 	if (!ret->single.thread_count)
 		ret->single.thread_count = find_variable(at->threads, "__nptl_nthreads");
 	ret->create = find_function(at->libc, "pthread_create");
-	if (!ret->create.start)
+	if (!ret->create.end)
 		ret->create = find_function(at->threads, "pthread_create");
 }
 
 static int describe_threads(const struct libraries *at, struct facts *ret, struct err *err)
 {
+	struct job_libc *places = &ret->places;
+	int64_t in_block; /* from the thread pointer to the block */
 	uint64_t rseq;
 
 	if (read_description(at, "_thread_db_pthread_tid", 2, &ret->tid_offset) ||
@@ -222,24 +224,28 @@ static int describe_threads(const struct libraries *at, struct facts *ret, struc
 		return fact_missing(err, "a sensible description of its threads");
 	ret->libc.thread_flags =
 		find_thread_word(at, "_thread_db_pthread_cancelhandling", ret->block_size);
-	ret->libc.thread_block = ARCH_TLS_ABOVE ? -(int64_t)ret->block_size : 0;
+	in_block = ARCH_TLS_ABOVE ? -(int64_t)ret->block_size : 0;
+	ret->libc.thread_block = in_block;
 	ret->libc.thread_number = find_thread_word(at, "_thread_db_pthread_tid", ret->block_size);
-	if (elf_image_symbol_range(&at->libc->image, "calloc", &ret->calloc))
+	places->calloc = find_function(at->libc, "calloc");
+	if (!places->calloc.end)
 		return fact_missing(err, "calloc");
-	ret->forks[0] = find_function(at->libc, "fork");
-	ret->forks[1] = find_function(at->libc, "_Fork");
-	ret->start = find_function(at->libc, "__libc_start_main");
-	find_single_words(at, ret);
-	ret->heap = heap_code(at->libc);
-	ret->has_flag_in_block = at->target->process.libc.minor < ARCH_FLAG_UNTIL;
+	places->forks[0] = find_function(at->libc, "fork");
+	places->forks[1] = find_function(at->libc, "_Fork");
+	places->start = find_function(at->libc, "__libc_start_main");
+	find_single_words(at, &ret->job);
+	ret->job.heap = heap_code(at->libc);
+	ret->job.has_flag_in_block = at->target->process.libc.minor < ARCH_FLAG_UNTIL;
+	ret->job.flag_offset = ARCH_FLAG_OFFSET + in_block;
+	ret->job.tid_offset = ret->tid_offset + in_block;
 	ret->has_tls_offsets = !read_description(at, "_thread_db_link_map_l_tls_offset", 2,
 						 &ret->tls_offset_field);
 	if (elf_image_tls_offset(&at->libc->image, &ret->libc_tls_offset))
 		return fact_missing(err,
 				    "a relocation that shows where its thread-local storage is");
 	if (at->linker && !elf_image_symbol(&at->linker->image, "__rseq_offset", &rseq) &&
-	    !memory_read(at->target->memory, rseq, &ret->rseq_offset, sizeof(rseq)))
-		ret->rseq_offset = 0;
+	    !memory_read(at->target->memory, rseq, &places->rseq_offset, sizeof(rseq)))
+		places->rseq_offset = 0;
 	heap_find(at->target, at->libc, ret);
 	return 0;
 }
@@ -264,7 +270,7 @@ static void find_libraries(const struct target *target, const struct modules *mo
 /* Whether libc is initialised; the same check as the injector's (gate.c). */
 static int check_ready(struct target *target, bool *ret_is_ready, struct err *err)
 {
-	struct facts facts = { 0 };
+	struct job_libc places = { 0 };
 	struct libraries at;
 	struct modules modules;
 	uint64_t word;
@@ -274,33 +280,28 @@ static int check_ready(struct target *target, bool *ret_is_ready, struct err *er
 		return r;
 	find_libraries(target, &modules, &at);
 	/* Mapped, but not in the loader's list yet? */
-	r = at.libc ? find_init_word(&at, &facts, err) : modules_refuse(err);
-	*ret_is_ready = !r && memory_read(target->memory, facts.init_word, &word, sizeof(word)) &&
-			word > facts.libc_end - facts.libc_start &&
-			(word < facts.libc_start || word >= facts.libc_end);
+	r = at.libc ? find_init_word(&at, &places, err) : modules_refuse(err);
+	*ret_is_ready = !r && memory_read(target->memory, places.init_word, &word, sizeof(word)) &&
+			word > places.end - places.begin &&
+			(word < places.begin || word >= places.end);
 	modules_done(&modules);
 	return r;
-}
-
-static int refuse_start(struct err *err)
-{
-	err_set(err, -EAGAIN, "it is still being started");
-	err_why(err, "its C library is not initialised yet");
-	err_fix(err, "try again in a moment");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
 }
 
 int libc_wait(struct target *target, uint64_t limit_ns, struct err *err)
 {
 	uint64_t deadline_ns = now_ns() + limit_ns;
 	bool is_ready = false;
-	int r = check_ready(target, &is_ready, err);
+	int r;
 
-	while (!r && !is_ready) {
-		if (!target_lives(target) || now_ns() > deadline_ns || interrupt_is_waiting())
-			return refuse_start(err);
+	while (!(r = check_ready(target, &is_ready, err)) && !is_ready) {
+		if (!target_lives(target) || now_ns() > deadline_ns || interrupt_is_waiting()) {
+			err_set(err, -EAGAIN, "it is still being started");
+			err_why(err, "its C library is not initialised yet");
+			err_fix(err, "try again in a moment");
+			return err_exit(err, EXIT_NOT_ATTACHABLE);
+		}
 		sleep_ns(PAUSE_NS);
-		r = check_ready(target, &is_ready, err);
 	}
 	return r;
 }
@@ -323,7 +324,7 @@ int facts_read(const struct target *target, const struct modules *modules, struc
 	if (!r)
 		r = find_instructions(&at, ret, err);
 	if (!r)
-		r = find_init_word(&at, ret, err);
+		r = find_init_word(&at, &ret->places, err);
 	if (!r && !is_musl)
 		r = describe_threads(&at, ret, err);
 	return r;

@@ -8,20 +8,14 @@
 struct facts {
 	enum boot_way way;
 	struct boot_libc libc;
-	uint64_t syscall_return, sigreturn, thread_exit, open_signals;
-	uint64_t init_word, libc_start, libc_end;
+	struct job_libc places; /* for the injector, as is: */
+	struct job_facts job;   /* without what is known of the process */
+	uint64_t thread_exit, open_signals;
 	/* Of glibc's thread block. */
 	uint32_t tid_offset, block_size;
 	uint32_t has_tls_offsets,
 		tls_offset_field; /* in a link map: the offset of its static TLS */
 	int64_t libc_tls_offset;
-	struct elf_range calloc; /* see docs/attach.md, "One thread becomes two" */
-	/* fork and _Fork, and the caller of main; see "A process that was just born" there. */
-	struct elf_range forks[JOB_FORKS_MAX], start;
-	bool has_flag_in_block; /* each thread's block has a flag for "there are others" */
-	struct job_single single;
-	struct elf_range create, heap; /* pthread_create; the allocator */
-	int64_t rseq_offset;           /* from the thread pointer; 0: unknown */
 };
 
 /*
@@ -42,7 +36,7 @@ int facts_read(const struct target *target, const struct modules *modules, struc
  * or has never been called. */
 void heap_find(const struct target *target, const struct module *libc, struct facts *facts);
 /* The code of libc's allocator with its private functions, and some code behind. */
-struct elf_range heap_code(const struct module *libc);
+struct job_code heap_code(const struct module *libc);
 
 /*
  * flushed_files.c: whether the target has a file open, or might, whose file system the kernel

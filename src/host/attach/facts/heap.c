@@ -135,7 +135,7 @@ static uint64_t ring_main(const struct target *target, const struct facts *facts
 	uint64_t at = word_at(arena, link), found = 0;
 
 	for (unsigned i = 0; at && at % 8 == 0 && i < RING_MAX; i++) {
-		if (at >= facts->libc_start && at < facts->libc_end) {
+		if (at >= facts->places.begin && at < facts->places.end) {
 			if (found)
 				return 0;
 			found = at;
@@ -188,7 +188,7 @@ void heap_find(const struct target *target, const struct module *libc, struct fa
 	}
 }
 
-struct elf_range heap_code(const struct module *libc)
+struct job_code heap_code(const struct module *libc)
 {
 	static const char *const names[] = { "malloc",      "free",           "calloc",  "realloc",
 					     "malloc_info", "posix_memalign", "memalign" };
@@ -201,7 +201,6 @@ struct elf_range heap_code(const struct module *libc)
 		start = MIN(start, range.start);
 		end = MAX(end, range.start + range.size);
 	}
-	if (!end)
-		return (struct elf_range){ 0 };
-	return (struct elf_range){ start - CODE_BELOW, end - start + CODE_BELOW + CODE_ABOVE };
+	return end ? (struct job_code){ start - CODE_BELOW, end + CODE_ABOVE }
+		   : (struct job_code){ 0, 0 };
 }

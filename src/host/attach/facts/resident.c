@@ -15,37 +15,24 @@
 #define PAGES_MAX     4096           /* read in one process; a few are limpet's */
 #define REST_LIMIT_NS 25000000000ull /* longer than limpet's thread waits for a dead host */
 
-static bool tools_are_sound(struct agent_page *page)
+/* Also ends its texts. */
+static bool is_sound(struct agent_page *page)
 {
-	if (page->tool_count > AGENT_TOOLS_MAX)
-		return false;
+	page->holder_name[sizeof(page->holder_name) - 1] = 0;
 	for (unsigned i = 0; i < AGENT_TOOLS_MAX; i++) {
 		page->tools[i].path[TOOL_PATH_MAX - 1] = 0;
 		page->tools[i].reason[TOOL_REASON_MAX - 1] = 0;
 		if (page->tools[i].state >= TOOL_STATES)
 			return false;
 	}
-	return true;
-}
-
-static bool tables_are_sound(struct agent_page *page)
-{
-	if (page->table_count > AGENT_TABLES_MAX)
-		return false;
 	for (unsigned i = 0; i < AGENT_TABLES_MAX; i++) {
 		page->tables[i].name[TABLE_NAME_MAX - 1] = 0;
 		if (page->tables[i].part_count > TABLE_PARTS_MAX)
 			return false;
 	}
-	return true;
-}
-
-static bool is_sound(struct agent_page *page)
-{
-	page->holder_name[sizeof(page->holder_name) - 1] = 0;
 	return page->version == AGENT_VERSION && page->size == sizeof(*page) &&
-	       page->state <= AGENT_STATE_RESTING && tools_are_sound(page) &&
-	       tables_are_sound(page);
+	       page->state <= AGENT_STATE_RESTING && page->tool_count <= AGENT_TOOLS_MAX &&
+	       page->table_count <= AGENT_TABLES_MAX;
 }
 
 static int read_page(const struct target *target, uint64_t address, struct agent_page *ret)
@@ -118,10 +105,8 @@ bool resident_holder_lives(const struct resident *resident)
 {
 	const struct agent_page *page = &resident->page;
 	struct process_stat stat;
-	struct err ignored;
 
-	return page->holder_pid &&
-	       !stat_read(page->holder_pid, page->holder_pid, &stat, &ignored) &&
+	return page->holder_pid && !stat_read(page->holder_pid, page->holder_pid, &stat, NULL) &&
 	       stat.start_tick == page->holder_start;
 }
 
@@ -131,9 +116,8 @@ static bool has_limpets_thread(const struct target *target, pid_t inner)
 {
 	pid_t tid = inner ? target_find_thread(target, inner) : 0;
 	struct process_status status;
-	struct err ignored;
 
-	return tid && !status_read(target->process.pid, tid, &status, &ignored) &&
+	return tid && !status_read(target->process.pid, tid, &status, NULL) &&
 	       (!strcmp(status.name, CONTROL_THREAD_NAME) ||
 		!strcmp(status.name, LISTENER_THREAD_NAME));
 }

@@ -13,9 +13,8 @@
 static bool lives_under_same_filters(const struct target *target)
 {
 	struct process_status self;
-	struct err ignored;
 
-	return !status_read(getpid(), getpid(), &self, &ignored) && self.seccomp == 2 &&
+	return !status_read(getpid(), getpid(), &self, NULL) && self.seccomp == 2 &&
 	       self.seccomp_filters == target->process.status.seccomp_filters &&
 	       target->process.namespaces.pid == SAME_YES &&
 	       target->process.namespaces.mnt == SAME_YES;

@@ -41,14 +41,6 @@ static int open_thread(const struct process *process)
 	return (int)syscall(SYS_pidfd_open, process->memory_tid, has_leader ? 0 : PIDFD_THREAD);
 }
 
-static int refuse_without_leader(const struct process *process, struct err *err)
-{
-	err_set(err, -errno, "cannot attach to %d (%s): its first thread has ended", process->pid,
-		process->status.name);
-	err_why(err, "attaching through another thread needs Linux 6.9 or later");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
-}
-
 static int refuse_memory(const struct process *process, int code, struct err *err)
 {
 	err_set(err, code, "cannot read the memory of %d (%s): /proc/%d/mem: %s", process->pid,
@@ -73,13 +65,17 @@ static int refuse_memory(const struct process *process, int code, struct err *er
 
 static int open_descriptors(struct target *target, struct err *err)
 {
-	target->thread_fd = open_thread(&target->process);
-	if (target->thread_fd < 0)
-		return refuse_without_leader(&target->process, err);
-	target->memory = memory_open(target->process.memory_tid);
-	if (target->memory < 0)
-		return refuse_memory(&target->process, target->memory, err);
-	return 0;
+	const struct process *process = &target->process;
+
+	target->thread_fd = open_thread(process);
+	if (target->thread_fd < 0) {
+		err_set(err, -errno, "cannot attach to %d (%s): its first thread has ended",
+			process->pid, process->status.name);
+		err_why(err, "attaching through another thread needs Linux 6.9 or later");
+		return err_exit(err, EXIT_NOT_ATTACHABLE);
+	}
+	target->memory = memory_open(process->memory_tid);
+	return target->memory < 0 ? refuse_memory(process, target->memory, err) : 0;
 }
 
 void target_choose_thread(struct target *target)
@@ -207,9 +203,8 @@ static bool thread_is_ending(pid_t pid, pid_t tid)
 {
 	struct process_status status;
 	struct process_stat stat;
-	struct err ignored;
 
-	return status_read(pid, tid, &status, &ignored) || stat_read(pid, tid, &stat, &ignored) ||
+	return status_read(pid, tid, &status, NULL) || stat_read(pid, tid, &stat, NULL) ||
 	       stat.is_exiting || (status.signals_pending >> (SIGKILL - 1) & 1);
 }
 
@@ -218,10 +213,9 @@ static bool is_ending(pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	bool are_ending = thread_is_ending(pid, pid);
-	struct err ignored;
 	size_t count;
 
-	if (!are_ending || proc_list(pid, "task", &tids, &count, &ignored))
+	if (!are_ending || proc_list(pid, "task", &tids, &count, NULL))
 		return are_ending;
 	for (size_t i = 0; i < count && are_ending; i++)
 		are_ending = thread_is_ending(pid, tids[i]);
@@ -267,15 +261,14 @@ pid_t target_find_thread(const struct target *target, pid_t inner)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct process_status status;
-	struct err ignored;
 	size_t count;
 
 	if (target->process.namespaces.pid == SAME_YES)
 		return inner;
-	if (proc_list(target->process.pid, "task", &tids, &count, &ignored))
+	if (proc_list(target->process.pid, "task", &tids, &count, NULL))
 		return 0;
 	for (size_t i = count; i-- > 0;)
-		if (!status_read(target->process.pid, tids[i], &status, &ignored) &&
+		if (!status_read(target->process.pid, tids[i], &status, NULL) &&
 		    status.inner_pid == inner)
 			return tids[i];
 	return 0;

@@ -195,7 +195,6 @@ int launch_poll(struct launch *self, struct err *err)
 {
 	struct process_stat stat;
 	struct doorstep doorstep;
-	struct err ignored;
 	bool is_there = memory_read(self->memory, self->doorstep, &doorstep, sizeof(doorstep)) &&
 			doorstep.magic == DOORSTEP_MAGIC && doorstep.step != DOORSTEP_HAS_LEFT;
 
@@ -206,7 +205,7 @@ int launch_poll(struct launch *self, struct err *err)
 	if (launch_has_ended(self, false))
 		return explain_end(self, err);
 	/* A process loses its memory before it has ended. */
-	if (stat_read(self->pid, self->pid, &stat, &ignored) || stat.is_exiting)
+	if (stat_read(self->pid, self->pid, &stat, NULL) || stat.is_exiting)
 		return 0;
 	/* The doorstep is gone with the memory that it was in, or the program has been kept from
 	 * its getppid call there. */
@@ -244,14 +243,6 @@ static uint64_t find_mallopt(const struct target *target)
 	return address;
 }
 
-/* At the doorstep musl is not initialised, and waiting does not change that. */
-static int refuse_musl(struct err *err)
-{
-	err_set(err, -ENOTSUP, "this program uses musl");
-	err_why(err, "programs from their beginning are traced with glibc only; it was not run");
-	return err_exit(err, EXIT_NOT_ATTACHABLE);
-}
-
 /* Calls mallopt with a parameter that does not exist: it then only sets up the allocator. */
 int launch_prepare_allocator(struct launch *self, struct err *err)
 {
@@ -267,8 +258,13 @@ int launch_prepare_allocator(struct launch *self, struct err *err)
 		is_musl = target.process.libc.flavour == LIBC_MUSL;
 		target_close(&target);
 	}
-	if (is_musl)
-		return refuse_musl(err);
+	/* At the doorstep musl is not initialised, and waiting does not change that. */
+	if (is_musl) {
+		err_set(err, -ENOTSUP, "this program uses musl");
+		err_why(err,
+			"programs from their beginning are traced with glibc only; it was not run");
+		return err_exit(err, EXIT_NOT_ATTACHABLE);
+	}
 	if (function)
 		r = launch_write(self, offsetof(struct doorstep, argument), &argument,
 				 sizeof(argument), err);

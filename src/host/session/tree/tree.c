@@ -54,17 +54,6 @@ static int copy_options(struct tree *self, const struct session_options *given, 
 	return err_set(err, -ENOMEM, "no memory for the options");
 }
 
-static void init_lock(struct tree *self)
-{
-	pthread_condattr_t attributes;
-
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-	pthread_mutex_init(&self->lock, NULL);
-}
-
 static int tree_watch(const struct tree *self, int fd)
 {
 	struct epoll_event event = { .events = EPOLLIN }; /* data 0: no member */
@@ -89,6 +78,7 @@ static int open_descriptors(struct tree *self, struct err *err)
 static struct tree *tree_create(pid_t root, const struct tree_options *options, struct err *err)
 {
 	struct tree *self = calloc(1, sizeof(*self));
+	pthread_condattr_t attributes;
 
 	if (!self) {
 		err_set(err, -ENOMEM, "no memory for the family of %d", root);
@@ -96,7 +86,11 @@ static struct tree *tree_create(pid_t root, const struct tree_options *options, 
 	}
 	self->root = root;
 	self->given = *options;
-	init_lock(self);
+	pthread_mutex_init(&self->lock, NULL);
+	pthread_condattr_init(&attributes);
+	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+	pthread_cond_init(&self->changed, &attributes);
+	pthread_condattr_destroy(&attributes);
 	if (!open_descriptors(self, err) && !copy_options(self, options->session, err))
 		return self;
 	tree_close(self);

@@ -29,9 +29,8 @@ enum fate {
 static enum fate program_fate(const struct member *member, const struct identity *before)
 {
 	struct identity now;
-	struct err ignored;
 
-	if (identity_read(member->pid, member->pid, &now, &ignored) ||
+	if (identity_read(member->pid, member->pid, &now, NULL) ||
 	    (before->auxv.size && !now.auxv.size))
 		return FATE_UNCLEAR;
 	return identity_compare(before, &now) == IDENTITY_EXEC ? FATE_EXECUTED : FATE_SAME;

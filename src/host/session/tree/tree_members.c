@@ -86,16 +86,6 @@ static void note_skip(struct tree *tree, pid_t pid, const struct err *err)
 	tree_notify(tree, (struct tree_event){ .kind = TREE_SKIPPED, .pid = pid, .err = err });
 }
 
-static void fail_to_watch(struct tree *tree, pid_t pid, int code)
-{
-	struct err err;
-
-	err_set(&err, code, "cannot follow %d: %s", pid, strerror(-code));
-	if (code == -EMFILE || code == -ENFILE)
-		err_fix(&err, "raise the limit of open files: ulimit -n");
-	note_skip(tree, pid, &err);
-}
-
 /* A pidfd; -errno: -ESRCH when the process has ended. */
 static int open_process(const struct lineage *lineage, uint64_t *ret_start_tick)
 {
@@ -142,6 +132,7 @@ static int member_insert(struct tree *tree, pid_t pid, uint64_t start_tick, int 
 void member_add(struct tree *tree, const struct lineage *lineage)
 {
 	uint64_t start_tick = 0;
+	struct err err;
 	int pidfd, r;
 
 	if (member_find(tree, lineage->pid) || lineage->pid == getpid())
@@ -152,7 +143,10 @@ void member_add(struct tree *tree, const struct lineage *lineage)
 		note_missed(tree, lineage->pid);
 		note_departure(tree, lineage->pid);
 	} else if (r && r != -EINVAL && r != -ENOENT) { /* these codes mean: a thread */
-		fail_to_watch(tree, lineage->pid, r);
+		err_set(&err, r, "cannot follow %d: %s", lineage->pid, strerror(-r));
+		if (r == -EMFILE || r == -ENFILE)
+			err_fix(&err, "raise the limit of open files: ulimit -n");
+		note_skip(tree, lineage->pid, &err);
 	}
 	if (r && pidfd >= 0)
 		close(pidfd);

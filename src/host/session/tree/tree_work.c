@@ -23,17 +23,13 @@
 #define DELAY_MAX_NS    20000000ull
 
 /* attach_open() would wait until a stopped process continues, and a worker with it. */
-static bool is_stopped(const struct tree *tree, const struct member *member)
+static int check_stopped(const struct tree *tree, const struct member *member, struct err *err)
 {
 	struct process_status status;
-	struct err ignored;
 
-	return !tree->options.attach.resumes &&
-	       !status_read(member->pid, member->pid, &status, &ignored) && status.state == 'T';
-}
-
-static int refuse_stopped(const struct member *member, struct err *err)
-{
+	if (tree->options.attach.resumes || status_read(member->pid, member->pid, &status, NULL) ||
+	    status.state != 'T')
+		return 0;
 	err_set(err, -EAGAIN, "cannot attach to %d: it is stopped", member->pid);
 	err_why(err,
 		"job control (SIGSTOP, Ctrl-Z) has stopped it, and what is loaded could not run");
@@ -79,10 +75,10 @@ static int open_session(const struct tree *tree, struct member *member, struct e
 /* Without the lock: this takes milliseconds, or seconds. */
 static int member_attach(const struct tree *tree, struct member *member, struct err *err)
 {
-	int r;
+	int r = check_stopped(tree, member, err);
 
-	if (is_stopped(tree, member))
-		return refuse_stopped(member, err);
+	if (r)
+		return r;
 	member->session = calloc(1, sizeof(*member->session));
 	if (!member->session)
 		return err_set(err, -ENOMEM, "no memory for process %d", member->pid);
@@ -133,11 +129,10 @@ static bool is_starved(const struct member *member)
 {
 	struct process_status status;
 	struct process_stat stat;
-	struct err ignored;
 
-	return !status_read(member->pid, member->pid, &status, &ignored) &&
+	return !status_read(member->pid, member->pid, &status, NULL) &&
 	       (status.state == 'R' || status.state == 'D') &&
-	       !stat_read(member->pid, member->pid, &stat, &ignored) && stat.cpu_ns < TREE_YOUTH_NS;
+	       !stat_read(member->pid, member->pid, &stat, NULL) && stat.cpu_ns < TREE_YOUTH_NS;
 }
 
 /* ESRCH for a living process: it has executed another program meanwhile. */

@@ -12,7 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "host/attach/thread_block.h"
+#include "host/attach/attachment.h"
+#include "host/attach/facts/facts.h"
 #include "host/core/cleanup.h"
 #include "shared/arch/elf.h"
 
@@ -99,11 +100,11 @@ static void finds_the_functions_of_libc(void **state)
 	assert_int_equal(facts.libc.pthread_create, (uintptr_t)dlsym(libc, "pthread_create"));
 	assert_int_equal(facts.libc.dlopen, (uintptr_t)dlsym(libc, "dlopen"));
 	assert_int_equal(facts.libc.dlclose, (uintptr_t)dlsym(libc, "dlclose"));
-	assert_memory_equal((void *)(uintptr_t)facts.syscall_return, ARCH_SYSCALL_RETURN,
+	assert_memory_equal((void *)(uintptr_t)facts.places.syscall_return, ARCH_SYSCALL_RETURN,
 			    sizeof(ARCH_SYSCALL_RETURN) - 1);
 	assert_memory_equal((void *)(uintptr_t)facts.thread_exit, ARCH_THREAD_EXIT,
 			    sizeof(ARCH_THREAD_EXIT) - 1);
-	assert_memory_equal((void *)(uintptr_t)facts.sigreturn, ARCH_SIGRETURN,
+	assert_memory_equal((void *)(uintptr_t)facts.job.sigreturn, ARCH_SIGRETURN,
 			    sizeof(ARCH_SIGRETURN) - 1);
 	assert_int_equal(facts.open_signals, 1ull << 31 | 1ull << 32);
 	dlclose(libc);
@@ -188,7 +189,7 @@ static void threads_are_told_of_others_in_their_own_blocks(void **state)
 	(void)state;
 	newer.process.libc.minor = 41;
 	assert_int_equal(facts_read(&newer, &modules, &told, &err), 0);
-	assert_int_equal(told.has_flag_in_block, !ARCH_TLS_ABOVE);
+	assert_int_equal(told.job.has_flag_in_block, !ARCH_TLS_ABOVE);
 }
 
 /* libc must believe that there is nothing to grow and nothing to free. */

@@ -28,7 +28,7 @@ KNOWN = {
     "counters/amd/device_lock.c": "/dev/kfd",
     "counters/pmu.c": "/sys/bus/event_source/devices",
     "live/source.c": "a recording of limpet that grows; never followed",
-    "recorder/windows/counter_watch.c": "/dev/null",
+    "recorder/counter_watch.c": "/dev/null",
     "process/foreign_file.c": "names of strangers, with care",
     "process/jvm/jvm.c": "below a folder that foreign_file.c opened; never followed",
     "process/memory.c": "/proc/PID/mem",

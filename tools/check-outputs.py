@@ -43,7 +43,7 @@ ALLOWED = {
     "src/host/ui/browser.c": {"O_CREAT", "O_WRONLY", "O_RDWR"},
     # /dev/null.
     "src/host/cli/main.c": {"O_WRONLY"},
-    "src/host/recorder/windows/counter_watch.c": {"O_WRONLY"},
+    "src/host/recorder/counter_watch.c": {"O_WRONLY"},
     "src/host/symbols/elf/debuginfod.c": {"O_WRONLY"},
     # Memory.
     "src/host/export/profile/flame_page.c": {"open_memstream"},

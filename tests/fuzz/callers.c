@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "host/core/cleanup.h"
-#include "host/recorder/callers.h"
+#include "host/recorder/tracing/callers.h"
 #include "host/unwind/space.h"
 
 #define STACK        0x7ffc00000000u
@@ -48,7 +48,7 @@ static void fuzzed_open(struct fuzzed *self)
 	must(!programs_init(&self->programs, self->recording, /* with_files */ false,
 			    /* variables */ NULL));
 	must(!programs_number(&self->programs, getpid(), &process, &err));
-	must(!callers_new(&self->callers, &self->programs, getpid(), process, &err));
+	must(!callers_new(&self->callers, &self->programs, getpid(), process, NULL, &err));
 	must(!space_open(&self->space, getpid(), &err) && self->space->count);
 	self->rounds = 0;
 }

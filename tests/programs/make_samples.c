@@ -308,8 +308,7 @@ int main(int argc, char **argv)
 	prctl(PR_SET_NAME, "worker");
 	outer();
 	if (begin(argv[1], &recording, &programs, &err) ||
-	    sampling_new(&sampling, recording, &programs, &options, &err) ||
-	    sampling_start(sampling, &err))
+	    sampling_new(&sampling, &programs, &options, &err) || sampling_start(sampling, &err))
 		return fail(&err);
 	await_all(sampling);
 	if (!strcmp(mode, "kill")) {

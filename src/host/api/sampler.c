@@ -153,10 +153,8 @@ static int open_recorder(struct limpet_sampler *self, struct err *err)
 static void forget_sampling(struct limpet_sampler *self)
 {
 	pthread_mutex_lock(&self->lock);
-	if (self->sampling) {
+	if (self->sampling)
 		sampling_totals(self->sampling, &self->totals);
-		sampling_reasons(self->sampling, self->reasons, sizeof(self->reasons));
-	}
 	self->sampling = NULL;
 	pthread_mutex_unlock(&self->lock);
 }
@@ -296,14 +294,12 @@ static void fill_status(struct limpet_sampler *self, struct limpet_sampler_statu
 
 	pthread_mutex_lock(&self->lock);
 	totals = self->totals;
-	memcpy(ret->reasons, self->reasons, sizeof(ret->reasons));
-	if (self->sampling) {
+	if (self->sampling)
 		sampling_totals(self->sampling, &totals);
-		sampling_reasons(self->sampling, ret->reasons, sizeof(ret->reasons));
-		ret->is_running = sampling_goes_on(self->sampling);
-	}
+	ret->is_running = self->sampling && totals.is_running;
 	ret->rate_hz = self->rate_hz;
 	pthread_mutex_unlock(&self->lock);
+	snprintf(ret->reasons, sizeof(ret->reasons), "%s", totals.reasons);
 	ret->samples = totals.counts.samples;
 	ret->complete = totals.counts.ends[STACK_COMPLETE];
 	ret->lost = totals.counts.lost;

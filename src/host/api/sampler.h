@@ -44,7 +44,6 @@ struct limpet_sampler {
 	unsigned rate_hz;
 	struct sampling *sampling;
 	struct sampling_totals totals; /* when there is none any more */
-	char reasons[sizeof(((struct limpet_sampler_status *)0)->reasons)];
 	uint64_t told,
 		missed; /* the teller's: samples that it has read, or that were dropped before */
 };

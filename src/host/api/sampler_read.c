@@ -4,7 +4,7 @@
 #include "host/api/sampler.h"
 
 #include "host/core/threads/quiet_thread.h"
-#include "host/recorder/samples/code_list.h"
+#include "host/recorder/base/code_list.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -43,7 +43,7 @@ static int visit_states(pid_t pid, const struct look *look, struct err *err)
 		struct limpet_thread thread;
 		struct waiting waiting;
 
-		waiting_look(pid, threads.items[i].tid, &threads, &waiting);
+		waiting_read(pid, threads.items[i].tid, &threads, &waiting);
 		thread = threads_describe(&threads.items[i], &waiting, &nothing);
 		look->visit(&thread, look->context);
 	}

@@ -5,7 +5,7 @@
 
 #include "host/core/table.h"
 #include "host/live/live.h"
-#include "host/recorder/samples/code_list.h"
+#include "host/recorder/base/code_list.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

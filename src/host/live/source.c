@@ -167,7 +167,7 @@ void source_look(struct source *self, struct source_facts *ret)
 		.path = self->is_kept ? self->path : "",
 		.error = state->err,
 	};
-	memcpy(ret->reasons, state->reasons, sizeof(ret->reasons));
+	memcpy(ret->reasons, state->sampled.reasons, sizeof(ret->reasons));
 	if (state->is_full)
 		err_set(&ret->error, -EFBIG,
 			"what is recorded in memory has %llu MiB, and no more is taken",

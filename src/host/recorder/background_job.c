@@ -4,11 +4,10 @@
  */
 #include "host/recorder/record_job.h"
 
-#include "host/core/threads/quiet_thread.h"
+#include "host/core/threads/worker.h"
 
 #include <errno.h>
 #include <poll.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
@@ -17,13 +16,10 @@
 struct background_job {
 	struct recorder *recorder;
 	struct record_job job;
-	pthread_t thread;
 	int stop; /* readable: the job shall end */
-	bool is_halted;
 	struct err err;
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t changed;
+	struct worker worker; /* its lock guards what follows */
 	bool is_ready;
 	struct background_state state;
 };
@@ -56,15 +52,14 @@ static void background_note(struct background_job *self, bool is_running)
 	if (!is_running)
 		state.err = self->err;
 	if (sampling) {
-		state.has_ended |= sampling_has_ended(sampling);
 		sampling_totals(sampling, &state.sampled);
-		sampling_reasons(sampling, state.reasons, sizeof(state.reasons));
+		state.has_ended |= state.sampled.has_ended;
 	}
 	recorder_totals(self->recorder, &state.traced);
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->state = state;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
+	worker_notify(&self->worker);
+	worker_unlock(&self->worker);
 }
 
 static int background_ready(void *context, struct err *err)
@@ -73,10 +68,10 @@ static int background_ready(void *context, struct err *err)
 
 	(void)err;
 	background_note(self, /* is_running */ true);
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->is_ready = true;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
+	worker_notify(&self->worker);
+	worker_unlock(&self->worker);
 	return 0;
 }
 
@@ -100,8 +95,7 @@ static void background_free(struct background_job *self)
 	recorder_free(self->recorder, /* keeps_files */ true);
 	if (self->stop >= 0)
 		close(self->stop);
-	pthread_mutex_destroy(&self->lock);
-	pthread_cond_destroy(&self->changed);
+	worker_done(&self->worker);
 	free(self);
 }
 
@@ -127,7 +121,7 @@ static int background_open(struct background_job *self, const struct background_
 	self->state = (struct background_state){ .is_running = true,
 						 .ending = ENDING_DURATION,
 						 .sampled = { .sampler = "", .summary = "" } };
-	r = quiet_thread(&self->thread, background_run, self);
+	r = worker_start(&self->worker, background_run, self);
 	return r ? err_set(err, r, "a thread for the recording: %s", strerror(-r)) : 0;
 }
 
@@ -136,14 +130,14 @@ static int background_await(struct background_job *self, struct err *err)
 {
 	bool is_ready;
 
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	while (!self->is_ready && self->state.is_running)
-		pthread_cond_wait(&self->changed, &self->lock);
+		worker_wait(&self->worker);
 	is_ready = self->is_ready;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 	if (is_ready)
 		return 0;
-	pthread_join(self->thread, NULL);
+	worker_stop(&self->worker);
 	*err = self->err;
 	return err->code ? err->code : err_set(err, -EIO, "it ended before it began");
 }
@@ -157,8 +151,7 @@ int background_job_start(struct background_job **ret, const struct background_op
 	if (!self)
 		return err_set(err, -ENOMEM, "no memory for the recording");
 	self->stop = -1;
-	pthread_mutex_init(&self->lock, NULL);
-	pthread_cond_init(&self->changed, NULL);
+	worker_init(&self->worker);
 	r = background_open(self, options, err);
 	if (!r)
 		r = background_await(self, err);
@@ -171,9 +164,9 @@ int background_job_start(struct background_job **ret, const struct background_op
 
 void background_job_look(struct background_job *self, struct background_state *ret)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	*ret = self->state;
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }
 
 /* The job's sampling exists for as long as the job. */
@@ -187,11 +180,8 @@ bool background_job_python_thread(struct background_job *self, pid_t pid, pid_t 
 
 void background_job_halt(struct background_job *self)
 {
-	if (self->is_halted)
-		return;
-	self->is_halted = true;
 	eventfd_write(self->stop, 1);
-	pthread_join(self->thread, NULL);
+	worker_stop(&self->worker);
 }
 
 int background_job_stop(struct background_job *self, bool gives_up, struct recorder_outcome *ret,

@@ -8,8 +8,16 @@
 #pragma once
 
 #include "host/core/self/ending.h"
-#include "host/recorder/period.h"
 #include "host/recorder/recorder.h"
+
+/* When to record: wait, record, repeat. */
+struct period {
+	uint64_t delay_ns, time_ns; /* UINT64_MAX: without end */
+	uint64_t repeat;            /* 0: for ever */
+};
+
+/* Starts at once, never ends, runs once. */
+#define PERIOD_ALWAYS ((struct period){ .time_ns = UINT64_MAX, .repeat = 1 })
 
 /* What a watcher waits for. */
 struct job_wait {
@@ -74,9 +82,8 @@ struct background_state {
 	uint64_t turns;
 	struct sampling_totals sampled;
 	struct tracing_totals traced;
-	uint64_t bytes;                     /* of the file, so far */
-	char reasons[SAMPLING_REASONS_MAX]; /* sampling_reasons() */
-	struct err err;                     /* what ended it; code 0: no error */
+	uint64_t bytes; /* of the file, so far */
+	struct err err; /* what ended it; code 0: no error */
 };
 
 /* Returns when it is attached, or waits for its first period; on failure nothing of it remains.

@@ -5,8 +5,6 @@
 #include "host/collect/facts.h"
 #include "host/recorder/recorder_private.h"
 
-#include <string.h>
-
 static int begin_one(struct recorder *self, const struct root *root, struct err *err)
 {
 	struct traced *traced = traced_find(self, root->pid);
@@ -55,18 +53,6 @@ static int begin_syscalls(struct recorder *self, struct err *err)
 	return syscall_tracing_start(self->syscalls, &options, err);
 }
 
-static int begin_windows(struct recorder *self, struct err *err)
-{
-	size_t count;
-	int r = self->gpu_windows ? gpu_windows_start(self->gpu_windows, err) : 0;
-
-	if (r || !self->cpu_windows)
-		return r;
-	count = roots_choose_living(self);
-	return cpu_windows_start(self->cpu_windows, self->pids, count, self->given.has_children,
-				 err);
-}
-
 int recorder_begin(struct recorder *self, struct err *err)
 {
 	struct err second = { 0 };
@@ -82,8 +68,11 @@ int recorder_begin(struct recorder *self, struct err *err)
 		r = begin_tracing(self, err);
 	if (!r)
 		r = begin_syscalls(self, err);
-	if (!r)
-		r = begin_windows(self, err);
+	if (!r && self->gpu_windows)
+		r = gpu_windows_start(self->gpu_windows, err);
+	if (!r && self->cpu_windows)
+		r = cpu_windows_start(self->cpu_windows, self->pids, roots_choose_living(self),
+				      self->given.has_children, err);
 	if (r) {
 		(void)!recorder_pause(self, /* unload */ false, &second);
 		return r;
@@ -129,7 +118,7 @@ int recorder_pause(struct recorder *self, bool unload, struct err *err)
 		if (!self->given.has_children && traced->state == TRACED_IN &&
 		    pause_one(self, traced, unload, r ? &second : err))
 			r = r ? r : err->code;
-	family_tell(self);
+	family_report(self, &self->given.listener);
 	return r;
 }
 
@@ -145,23 +134,12 @@ static int check_traced(struct recorder *self, struct traced *traced, struct err
 	}
 }
 
-/* Recordings of the whole machine have only samples, no usage of processes. */
-static int check_usage(struct recorder *self, struct err *err)
-{
-	int r = self->given.is_system_wide ? 0 : recorder_output_check(&self->output, err);
-
-	for (struct traced *traced = traced_next(self, NULL); traced && !r;
-	     traced = traced_next(self, traced))
-		r = recorder_output_check(&traced->own, err);
-	return r;
-}
-
 int recorder_check(struct recorder *self, struct err *err)
 {
 	struct traced *next;
 	int r = 0;
 
-	family_tell(self);
+	family_report(self, &self->given.listener);
 	for (struct traced *traced = traced_next(self, NULL); traced && !r; traced = next) {
 		next = traced_next(self, traced);
 		r = check_traced(self, traced, err);
@@ -172,8 +150,12 @@ int recorder_check(struct recorder *self, struct err *err)
 		r = cpu_windows_check(self->cpu_windows, err);
 	if (!r && self->gpu_windows)
 		r = gpu_windows_check(self->gpu_windows, err);
-	if (!r)
-		r = check_usage(self, err);
+	/* Recordings of the whole machine have only samples, no usage of processes. */
+	if (!r && !self->given.is_system_wide)
+		r = recorder_output_check(&self->output, err);
+	for (struct traced *traced = traced_next(self, NULL); traced && !r;
+	     traced = traced_next(self, traced))
+		r = recorder_output_check(&traced->own, err);
 	return !r && self->sampling ? sampling_check(self->sampling, err) : r;
 }
 
@@ -183,7 +165,7 @@ bool recorder_is_following(struct recorder *self)
 
 	for (struct traced *traced = traced_next(self, NULL); traced;
 	     traced = traced_next(self, traced))
-		is_following |= traced->tracing && tracing_is_following(traced->tracing);
+		is_following |= traced->tracing && traced->tracing->is_following;
 	return is_following;
 }
 
@@ -192,7 +174,9 @@ int recorder_socket(struct recorder *self)
 {
 	struct traced *traced = traced_next(self, NULL);
 
-	return traced && traced->tracing ? tracing_socket(traced->tracing) : -1;
+	return traced && traced->tracing && traced->tracing->is_attached
+		       ? traced->tracing->session.attachment.link.socket
+		       : -1;
 }
 
 static bool roots_have_ended(const struct recorder *self)
@@ -204,21 +188,18 @@ static bool roots_have_ended(const struct recorder *self)
 	return true;
 }
 
-static bool has_family(const struct recorder *self)
-{
-	return self->given.has_children || self->root_count > 1;
-}
-
 bool recorder_has_ended(struct recorder *self)
 {
+	bool has_family = self->given.has_children || self->root_count > 1;
+	struct sampling_totals sampled = { .is_running = false };
+
 	if (!self->root_count)
 		return false;
-	if (self->syscalls && has_family(self) && syscall_tracing_goes_on(self->syscalls))
+	if (self->syscalls && has_family && syscall_tracing_goes_on(self->syscalls))
 		return false;
-	if (self->sampling && has_family(self) && sampling_goes_on(self->sampling))
-		return false;
-	return roots_have_ended(self) ||
-	       (self->sampling && has_family(self) && sampling_has_ended(self->sampling));
+	if (self->sampling && has_family)
+		sampling_totals(self->sampling, &sampled);
+	return !sampled.is_running && (sampled.has_ended || roots_have_ended(self));
 }
 
 int recorder_end_fd(struct recorder *self)
@@ -328,17 +309,6 @@ int recorder_finish(struct recorder *self, struct err *err)
 							      : r;
 }
 
-struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gives_up)
-{
-	struct recorded_end end = { .reason = gives_up ? RECORDING_GIVEN_UP : RECORDING_COMPLETE,
-				    .records = totals->records,
-				    .record_bytes = totals->record_bytes,
-				    .invalid = totals->invalid };
-
-	memcpy(end.drops, totals->drops, sizeof(end.drops));
-	return end;
-}
-
 /* Modules may have been loaded since the last list; traced processes have written their own. */
 static void write_modules(struct recorder *self)
 {
@@ -361,20 +331,6 @@ static void add_written(struct recorded_contents *to, const struct recorded_cont
 	to->leaves_old_file |= more->leaves_old_file;
 }
 
-static int end_output(struct recorder *self, int r, bool gives_up, struct err *err)
-{
-	struct recorded_end end = recorder_end_of(&self->earlier.collected, gives_up);
-	struct err second = { 0 };
-	int closed;
-
-	if (!self->output.recording)
-		return r;
-	if (!r)
-		write_modules(self);
-	closed = recorder_output_end(&self->output, r ? NULL : &end, r ? &second : err);
-	return r ? r : closed;
-}
-
 int recorder_end(struct recorder *self, bool gives_up, struct recorder_outcome *ret,
 		 struct err *err)
 {
@@ -382,7 +338,10 @@ int recorder_end(struct recorder *self, bool gives_up, struct recorder_outcome *
 
 	finish_syscalls(self);
 	*ret = (struct recorder_outcome){ .totals = self->earlier };
-	r = end_output(self, r, gives_up, err);
+	if (self->output.recording && !r)
+		write_modules(self);
+	if (self->output.recording)
+		r = recorder_output_end(&self->output, &self->earlier.collected, gives_up, r, err);
 	add_written(&ret->written, &self->output.written);
 	for (struct traced *traced = self->traced; traced; traced = traced->next)
 		add_written(&ret->written, &traced->own.written);

@@ -11,8 +11,8 @@
 #pragma once
 
 #include "host/recorder/samples/sampling.h"
-#include "host/recorder/tracing.h"
-#include "host/recorder/windows/window_batch.h"
+#include "host/recorder/tracing/tracing.h"
+#include "host/recorder/windows/windows.h"
 
 /* Callbacks for events; any may be NULL. */
 struct recorder_listener {

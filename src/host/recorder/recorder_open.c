@@ -97,15 +97,7 @@ static int open_sampling(struct recorder *self, struct err *err)
 	self->sampled.sampler.children = self->given.has_children;
 	self->sampled.sampler.is_system_wide = self->given.is_system_wide;
 	roots_choose_sampled(self);
-	return sampling_new(&self->sampling, self->output.recording, programs, &self->sampled, err);
-}
-
-static int open_syscalls(struct recorder *self, struct err *err)
-{
-	if (!(trace_domains(&self->given.trace) & DOMAINS_BPF))
-		return 0;
-	return syscall_tracing_new(&self->syscalls, self->output.recording, &self->output.programs,
-				   err);
+	return sampling_new(&self->sampling, programs, &self->sampled, err);
 }
 
 /* Before processes begin: they refer to the counters of their devices. */
@@ -115,14 +107,12 @@ static int open_windows(struct recorder *self, struct err *err)
 	int r = 0;
 
 	if (options && options->events)
-		r = cpu_windows_new(&self->cpu_windows, self->output.recording,
-				    &self->output.programs, options, err);
+		r = cpu_windows_new(&self->cpu_windows, &self->output.programs, options, err);
 	if (!r && options && options->devices)
 		r = device_windows_new(&self->device_windows, self->output.recording, options, err);
 	self->tracing.windows = self->device_windows;
 	if (!r && options && options->has_gpus)
-		r = gpu_windows_new(&self->gpu_windows, self->output.recording,
-				    &self->output.programs, options,
+		r = gpu_windows_new(&self->gpu_windows, &self->output.programs, options,
 				    self->root_count ? self->roots[0].pid : 0, err);
 	return r;
 }
@@ -146,8 +136,8 @@ static int open_parts(struct recorder *self, struct err *err)
 		r = open_windows(self, err);
 	if (!r)
 		r = begin_processes(self, err);
-	if (!r)
-		r = open_syscalls(self, err);
+	if (!r && trace_domains(&self->given.trace) & DOMAINS_BPF)
+		r = syscall_tracing_new(&self->syscalls, &self->output.programs, err);
 	return r ? r : open_sampling(self, err);
 }
 
@@ -185,17 +175,6 @@ int recorder_open(struct recorder **ret, const struct recorder_options *options,
 	return r;
 }
 
-static void close_roots(struct recorder *self)
-{
-	for (size_t i = 0; self->roots && i < self->root_count; i++) {
-		tree_close(self->roots[i].tree);
-		if (self->roots[i].pidfd >= 0)
-			close(self->roots[i].pidfd);
-	}
-	free(self->roots);
-	free(self->pids);
-}
-
 void recorder_free(struct recorder *self, bool keeps_files)
 {
 	if (!self)
@@ -204,7 +183,13 @@ void recorder_free(struct recorder *self, bool keeps_files)
 	gpu_windows_free(self->gpu_windows);
 	syscall_tracing_free(self->syscalls);
 	sampling_free(self->sampling);
-	close_roots(self);
+	for (size_t i = 0; i < self->root_count; i++) {
+		tree_close(self->roots[i].tree);
+		if (self->roots[i].pidfd >= 0)
+			close(self->roots[i].pidfd);
+	}
+	free(self->roots);
+	free(self->pids);
 	while (self->traced) {
 		struct traced *traced = self->traced;
 
@@ -212,7 +197,12 @@ void recorder_free(struct recorder *self, bool keeps_files)
 		traced_free(traced, keeps_files);
 	}
 	device_windows_free(self->device_windows);
-	family_forget(self);
+	while (self->events) {
+		struct noted_event *noted = self->events;
+
+		self->events = noted->next;
+		free(noted);
+	}
 	recorder_output_done(&self->output);
 	pthread_mutex_destroy(&self->lock);
 	free(self);

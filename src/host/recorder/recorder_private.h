@@ -5,10 +5,7 @@
 
 #include "host/recorder/recorder.h"
 #include "host/recorder/syscalls/syscall_tracing.h"
-#include "host/recorder/usage_watch.h"
-#include "host/recorder/windows/cpu_windows.h"
-#include "host/recorder/windows/device_windows.h"
-#include "host/recorder/windows/gpu_windows.h"
+#include "host/recorder/windows/windows.h"
 #include "host/session/tree/tree.h"
 
 #include <pthread.h>
@@ -17,7 +14,6 @@
 struct recorder_output {
 	struct recording *recording;
 	struct programs programs;
-	struct usage_watch usage;
 	char *path;
 	bool is_unused; /* nothing recorded yet, and not a file that existed before */
 	bool is_ended;
@@ -36,7 +32,7 @@ enum traced_state {
 struct traced {
 	pid_t pid;
 	enum traced_state state;
-	bool was_in, is_told;           /* is_told: the listener knows of it */
+	bool was_in, is_reported;       /* is_reported: the listener knows of it */
 	struct recorder_output *output; /* the recorder's, or: */
 	struct recorder_output own;     /* with a folder */
 	struct tracing *tracing;        /* until it has ended */
@@ -44,12 +40,12 @@ struct traced {
 };
 
 /* An event noted by a thread of a tree, until the recorder's own thread reports it. */
-struct told_later {
+struct noted_event {
 	pid_t pid;
 	bool is_skipped;
 	struct err err;
 	struct session_left left;
-	struct told_later *next;
+	struct noted_event *next;
 };
 
 /* One named process, with its family if that is wanted. */
@@ -75,27 +71,24 @@ struct recorder {
 	struct device_windows *device_windows;
 	struct gpu_windows *gpu_windows;
 	struct tracing_totals earlier; /* of those that have ended */
-	struct recorded_contents written;
 
 	pthread_mutex_t lock;  /* guards what follows against the trees' threads */
 	struct traced *traced; /* in the order of their arrival */
 	unsigned file_count;
-	struct told_later *later; /* in order */
+	struct noted_event *events; /* in order */
 };
 
 /* Creates the file, with all that precedes the first process.  Owns new_file (-1: none). */
 int recorder_output_open(struct recorder_output *ret, const struct recorder *recorder,
 			 const char *path, int new_file, struct err *err) MUST_CHECK;
-/* end NULL: without an end record, as after a failure. */
-int recorder_output_end(struct recorder_output *output, const struct recorded_end *end,
-			struct err *err) MUST_CHECK;
+/* Writes the end, but not after a failure r, and closes the file; returns r, or its own failure. */
+int recorder_output_end(struct recorder_output *output, const struct collect_totals *totals,
+			bool gives_up, int r, struct err *err) MUST_CHECK;
 /* Reads what its processes use, when that is due. */
 int recorder_output_check(struct recorder_output *output, struct err *err) MUST_CHECK;
 uint64_t recorder_output_bytes(const struct recorder_output *output);
 /* Zero is allowed. */
 void recorder_output_done(struct recorder_output *output);
-
-struct recorded_end recorder_end_of(const struct collect_totals *totals, bool gives_up);
 
 /* Chooses the living ones into recorder->pids; the first of all where none lives, for the error. */
 size_t roots_choose_living(struct recorder *recorder);
@@ -105,7 +98,6 @@ void roots_choose_sampled(struct recorder *recorder);
 struct traced *traced_add(struct recorder *recorder, pid_t pid, struct err *err);
 /* The current process with that number, not its predecessors; NULL. */
 struct traced *traced_find(struct recorder *recorder, pid_t pid);
-void traced_remove(struct recorder *recorder, struct traced *traced);
 void traced_free(struct traced *traced, bool keeps_file);
 void traced_set(struct recorder *recorder, struct traced *traced, enum traced_state state);
 enum traced_state traced_state(struct recorder *recorder, const struct traced *traced);
@@ -121,5 +113,4 @@ int family_begin(struct recorder *recorder, struct root *root, struct err *err) 
 int family_pause(struct recorder *recorder, struct root *root, bool unload,
 		 struct err *err) MUST_CHECK;
 /* Calls the listener for the events that the trees' threads have noted, and for new processes. */
-void family_tell(struct recorder *recorder);
-void family_forget(struct recorder *recorder);
+void family_report(struct recorder *recorder, const struct recorder_listener *listener);

@@ -74,7 +74,7 @@ static int await_counters(const struct running *self, struct err *err)
 
 	for (unsigned i = 0; !r && tracing && has_begun && i < COUNTERS_STEPS; i++) {
 		if (!(tracing_absent(tracing) & DOMAIN_BIT(COUNTER)) ||
-		    tracing_note(tracing, DOMAIN_COUNTER))
+		    trace_note(&tracing->trace, DOMAIN_COUNTER))
 			break;
 		nanosleep(&pause, NULL);
 		r = recorder_check(self->recorder, err);
@@ -85,11 +85,12 @@ static int await_counters(const struct running *self, struct err *err)
 /* The reason why devices do not count may be known only then. */
 static void counter_note_report(struct running *self, const struct tracing *tracing)
 {
-	const char *why = self->counters && tracing ? tracing_note(tracing, DOMAIN_COUNTER) : NULL;
+	const char *why =
+		self->counters && tracing ? trace_note(&tracing->trace, DOMAIN_COUNTER) : NULL;
 
 	if (why && !self->is_note_reported)
 		listener_say(self->listener, SAY_WARNING, "no counters of process %d: %s",
-			     tracing_pid(tracing), why);
+			     tracing->pid, why);
 	self->is_note_reported |= why != NULL;
 }
 
@@ -126,11 +127,11 @@ static int profile_record(struct running *self, struct err *err)
 static void absent_report(void *context, const struct tracing *tracing)
 {
 	struct running *self = context;
-	bool is_root = tracing_pid(tracing) == self->job->pid;
+	bool is_root = tracing->pid == self->job->pid;
 	uint32_t absent = tracing_absent(tracing);
 
 	for (unsigned i = 0; i < DOMAINS; i++) {
-		const char *why = tracing_note(tracing, i);
+		const char *why = trace_note(&tracing->trace, i);
 		bool is_absent = absent & 1u << i;
 
 		if (is_absent && !why && self->job->doorstep)
@@ -140,8 +141,7 @@ static void absent_report(void *context, const struct tracing *tracing)
 			listener_say(self->listener, is_root ? SAY_WARNING : SAY_INFO,
 				     "%s for %s in process %d%s%s",
 				     is_absent ? "nothing to trace" : "not all is traced",
-				     domain_name(i), tracing_pid(tracing), why ? ": " : "",
-				     why ? why : "");
+				     domain_name(i), tracing->pid, why ? ": " : "", why ? why : "");
 	}
 }
 
@@ -175,9 +175,9 @@ static void uncounted_report(const struct running *self, const struct tracing *t
 		return;
 	listener_say(self->listener, SAY_WARNING,
 		     "%" PRIu32 " packets of process %d went by uncounted", left->uncounted,
-		     tracing_pid(tracing));
+		     tracing->pid);
 	for (unsigned i = 0; i < TRACE_NOTES; i++) {
-		const char *note = tracing_end_note(tracing, i);
+		const char *note = trace_end_note(&tracing->trace, i);
 
 		if (note)
 			listener_say(self->listener, SAY_WARNING, "%s", note);
@@ -213,8 +213,8 @@ static void losses_report(void *context, const struct tracing *tracing)
 	if (dropped)
 		listener_say(self->listener, SAY_WARNING,
 			     "%" PRIu64 " records of process %d were dropped: it called too fast",
-			     dropped, tracing_pid(tracing));
-	work_left_report(self, tracing_pid(tracing), &totals.left);
+			     dropped, tracing->pid);
+	work_left_report(self, tracing->pid, &totals.left);
 	uncounted_report(self, tracing, &totals.left);
 }
 

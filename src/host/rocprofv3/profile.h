@@ -4,7 +4,7 @@
 #pragma once
 
 #include "host/export/amd/output/output.h"
-#include "host/recorder/period.h"
+#include "host/recorder/record_job.h"
 
 #include <sys/types.h>
 

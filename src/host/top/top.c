@@ -12,7 +12,7 @@
 #include "host/model/statistics.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/stat.h"
-#include "host/recorder/windows/counter_watch.h"
+#include "host/recorder/counter_watch.h"
 #include "host/recording/recording.h"
 
 #include <errno.h>

@@ -20,7 +20,6 @@
 struct outcome {
 	struct recorder_outcome recorded;
 	struct sampling_totals sampled;
-	char reasons[SAMPLING_REASONS_MAX]; /* why no better sampler */
 };
 
 /* In hundredths of a percent, as reports have it. */
@@ -85,7 +84,7 @@ static void write_samples(struct json *json, const struct visit *self,
 	const struct stack_ends ends = sampling_ends(sampled, self->values->samples.is_system_wide);
 
 	json_text(json, "sampler", sampled->sampler);
-	json_text(json, "no_better_sampler", outcome->reasons);
+	json_text(json, "no_better_sampler", sampled->reasons);
 	json_number(json, "samples", outcome->recorded.written.samples);
 	json_number(json, "samples_lost", sampled->counts.lost);
 	json_number(json, "code_left_out", sampled->counts.left_out);
@@ -292,7 +291,6 @@ int record_finish(struct visit *self, int r, struct err *err)
 	end = gives_up ? 0 : recorder_finish(self->recorder, r ? &second : err);
 	if (sampling) {
 		sampling_totals(sampling, &outcome.sampled);
-		sampling_reasons(sampling, outcome.reasons, sizeof(outcome.reasons));
 		print_sampler_reasons(self);
 	}
 	if (recorder_end(self->recorder, gives_up, &outcome.recorded, r || end ? &second : err) &&

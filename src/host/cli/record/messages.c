@@ -88,7 +88,7 @@ const char *descendants_text(const struct visit *self)
 static void write_attached(const struct visit *self, const char *how)
 {
 	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
-	const struct session *session = tracing ? tracing_session(tracing) : NULL;
+	const struct session *session = tracing ? &tracing->session : NULL;
 	struct json json = json_event(stdout, "attached");
 
 	json_signed(&json, "pid", self->pids[0]);
@@ -136,13 +136,15 @@ void print_attached(const struct visit *self)
 void print_sampler_reasons(struct visit *self)
 {
 	struct sampling *sampling = recorder_sampling(self->recorder);
-	char reasons[SAMPLING_REASONS_MAX], *rest = reasons, *line;
+	struct sampling_totals totals;
+	char *rest = totals.reasons, *line;
 
-	sampling_reasons(sampling, reasons, sizeof(reasons));
+	sampling_totals(sampling, &totals);
 	while ((line = strsep(&rest, "\n")) && *line)
 		if (!strstr(self->printed_reasons, line))
 			print(stderr, "note: %s\n", line);
-	sampling_reasons(sampling, self->printed_reasons, sizeof(self->printed_reasons));
+	sampling_totals(sampling, &totals);
+	memcpy(self->printed_reasons, totals.reasons, sizeof(self->printed_reasons));
 }
 
 /* Domains of a program that limpet started are searched for before it begins: whether it had any is
@@ -153,9 +155,9 @@ void warn_absent(struct visit *self, const struct tracing *tracing)
 	char where[32] = "this process";
 
 	if (visit_has_family(self))
-		snprintf(where, sizeof(where), "process %d", tracing_pid(tracing));
+		snprintf(where, sizeof(where), "process %d", tracing->pid);
 	for (unsigned i = 0; i < DOMAINS; i++) {
-		const char *why = tracing_note(tracing, i);
+		const char *why = trace_note(&tracing->trace, i);
 
 		if (absent & 1u << i && self->launched && !why)
 			continue;
@@ -188,12 +190,12 @@ void print_program(struct visit *self)
 	const struct tracing *tracing = recorder_tracing(self->recorder, 0);
 	char name[96];
 
-	if (!tracing || visit_has_family(self) || tracing_programs(tracing) == self->programs)
+	if (!tracing || visit_has_family(self) || tracing->executed == self->programs)
 		return;
-	self->programs = tracing_programs(tracing);
+	self->programs = tracing->executed;
 	print(stderr,
 	      "it executes another program now: recording %s, whose first calls may be missing\n",
-	      target_name(&tracing_session(tracing)->attachment.target, name, sizeof(name)));
+	      target_name(&tracing->session.attachment.target, name, sizeof(name)));
 }
 
 void warn_unfollowed(const struct tracing *tracing)
@@ -208,7 +210,7 @@ void warn_unfollowed(const struct tracing *tracing)
 		      "warning: the process ended as %s: if it had executed another program, that one "
 		      "is not recorded\n",
 		      stat.name);
-	if (tracing_is_cut_off(tracing))
+	if (tracing->is_cut_off)
 		print(stderr,
 		      "warning: the program has closed limpet's descriptors, as daemons close "
 		      "all: what it did from then on is not recorded; limpet record -p PID, "
@@ -225,7 +227,7 @@ void warn_unfollowed(const struct tracing *tracing)
 				     : "it executed another program",
 		      why->what, why->why[0] ? "; " : "", why->why);
 	for (unsigned i = 0; i < TRACE_NOTES; i++) {
-		const char *note = tracing_end_note(tracing, i);
+		const char *note = trace_end_note(&tracing->trace, i);
 
 		if (note)
 			print(stderr, "warning: %s\n", note);

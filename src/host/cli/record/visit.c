@@ -72,11 +72,11 @@ static void visit_joined(void *context, const struct tracing *tracing)
 	if (self->values->is_json && visit_has_family(self)) {
 		struct json json = json_event(stdout, "traced");
 
-		json_signed(&json, "pid", tracing_pid(tracing));
+		json_signed(&json, "pid", tracing->pid);
 		json_object_end(&json);
 	}
 	for (size_t i = 0; i < self->pid_count; i++)
-		if (self->pids[i] == tracing_pid(tracing))
+		if (self->pids[i] == tracing->pid)
 			warn_absent(self, tracing);
 }
 
@@ -102,7 +102,7 @@ static void visit_ended(void *context, const struct tracing *tracing)
 {
 	struct visit *self = context;
 
-	self->domains_held |= tracing_held(tracing);
+	self->domains_held |= trace_held(&tracing->trace);
 	/* The domains of a program that was not followed are not known. */
 	self->domains_seen |= tracing_unfollowed(tracing) ? UINT32_MAX : ~tracing_absent(tracing);
 	warn_unfollowed(tracing);

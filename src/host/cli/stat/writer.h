@@ -6,7 +6,7 @@
 #include "host/counters/counting.h"
 #include "host/counters/metric.h"
 #include "host/counters/reason.h"
-#include "host/recorder/windows/counter_watch.h"
+#include "host/recorder/counter_watch.h"
 
 /* A time of counting, in nanoseconds since it began. */
 struct stat_span {

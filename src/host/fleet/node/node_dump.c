@@ -9,8 +9,8 @@
 #include "host/fleet/node/node_private.h"
 #include "host/model/samples/languages.h"
 #include "host/process/forks/descendants.h"
+#include "host/recorder/base/code_list.h"
 #include "host/recorder/dump/dump.h"
-#include "host/recorder/samples/code_list.h"
 
 #include <pthread.h>
 #include <stdlib.h>

@@ -9,7 +9,7 @@
 #include "host/model/samples/languages.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
-#include "host/recorder/samples/code_list.h"
+#include "host/recorder/base/code_list.h"
 #include "host/sampling/bpf/snapshot.h"
 
 #include <errno.h>
@@ -17,138 +17,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct dumped_thread *dump_thread_of(struct dump *self, uint32_t tid)
-{
-	for (size_t i = 0; i < self->count; i++)
-		if ((uint32_t)self->threads[i].facts.tid == tid)
-			return &self->threads[i];
-	return NULL;
-}
-
-/* Resolves addresses while the space exists.  A stack of Python frames alone stays until a whole
- * stack with these frames replaces it. */
-int dump_keep(struct dump *self, const struct sample *sample, const struct space *space)
-{
-	struct dumped_thread *thread = dump_thread_of(self, sample->tid);
-	size_t count = (size_t)sample->kernel_count + sample->user_count;
-	struct recorded_frame *frames;
-
-	if (!thread ||
-	    (thread->has_stack && !(thread->is_partial && sample_has_interpreted(sample))))
-		return 0;
-	frames = calloc(count + 1, sizeof(*frames));
-	if (!frames || code_list_frames(self->codes, space, 0, sample, frames)) {
-		free(frames);
-		return -ENOMEM;
-	}
-	free(thread->recorded);
-	thread->recorded = frames;
-	thread->is_partial = false;
-	thread->frame_count = count;
-	thread->end = (enum stack_end)sample->end;
-	thread->is_guessed = sample->flags & SAMPLE_GUESSED;
-	thread->has_stack = true;
-	return 0;
-}
-
-/* The state at the moment of the stack; the list of threads is older. */
-void dump_note_state(struct dump *self, const struct sample *sample)
-{
-	struct dumped_thread *thread = dump_thread_of(self, sample->tid);
-
-	if (thread && sample->end != STACK_NO_USER)
-		thread->facts.state = sample->kind == SAMPLE_BLOCKED ? (char)sample->state : 'R';
-}
-
-void dump_note_limit(struct dump *self, const char *what)
-{
-	size_t length = strlen(self->reasons);
-
-	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s\n", what);
-}
-
-static uint64_t turns_of(pid_t pid, pid_t tid)
-{
-	struct schedstat times = { 0 };
-
-	return schedstat_read(pid, tid, &times) ? 0 : times.turns;
-}
-
-/* Before its stack is read. */
-void dump_look_at_wait(struct dump *self, pid_t pid, struct dumped_thread *thread)
-{
-	thread->turns = turns_of(pid, thread->facts.tid);
-	waiting_look(pid, thread->facts.tid, &self->listed, &thread->waiting);
-}
-
-/* After its stack was read: if the thread has run since, the wait and the stack are of different
- * moments. */
-void dump_settle_wait(pid_t pid, struct dumped_thread *thread)
-{
-	if (thread->facts.state != 'R' && thread->turns == turns_of(pid, thread->facts.tid))
-		return;
-	thread->waiting = (struct waiting){ 0 };
-	thread->facts.wait_channel[0] = '\0';
-}
-
-static void forget_threads(struct dump *self)
-{
-	for (size_t i = 0; i < self->count; i++) {
-		struct dumped_thread *thread = &self->threads[i];
-
-		for (size_t k = 0; thread->frames && k < thread->frame_count; k++)
-			free(thread->frames[k].names);
-		free(thread->frames);
-		free(thread->recorded);
-	}
-	free(self->threads);
-	threads_done(&self->listed);
-	self->threads = NULL;
-	self->listed = (struct threads){ 0 };
-	self->count = 0;
-}
-
-int dump_list(struct dump *self, pid_t pid, struct err *err)
-{
-	int r;
-
-	forget_threads(self);
-	r = threads_read(pid, &self->listed, err);
-	if (r)
-		return r;
-	self->threads = calloc(self->listed.count + 1, sizeof(*self->threads));
-	if (!self->threads)
-		return err_set(err, -ENOMEM, "dump: no memory");
-	for (; self->count < self->listed.count; self->count++) {
-		struct dumped_thread *thread = &self->threads[self->count];
-
-		thread->facts = self->listed.items[self->count];
-		memcpy(thread->name, thread->facts.name, sizeof(thread->facts.name));
-		thread->end = STACK_NO_USER;
-		dump_look_at_wait(self, pid, thread);
-	}
-	return 0;
-}
-
-struct listing {
-	struct dump *dump;
-	pid_t pid;
-};
-
 static int list_again(void *context, struct err *err)
 {
-	const struct listing *listing = context;
-
-	return dump_list(listing->dump, listing->pid, err);
+	return dump_list(context, err);
 }
 
-static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *options,
-		       struct err *err)
+static int by_snapshot(struct dump *self, bool with_kernel, struct err *err)
 {
-	struct listing listing = { self, pid };
-	const struct snapshot_hook hook = { list_again, &listing };
+	const struct snapshot_hook hook = { list_again, self };
 	struct snapshot *snapshot;
-	int r = snapshot_take(&snapshot, pid, options->kernel_frames, &hook, err);
+	int r = snapshot_take(&snapshot, self->pid, with_kernel, &hook, err);
 
 	if (r)
 		return r;
@@ -157,43 +35,35 @@ static int by_snapshot(struct dump *self, pid_t pid, const struct dump_options *
 		dump_note_state(self, snapshot->samples[i]);
 	}
 	for (size_t i = 0; i < self->count; i++)
-		dump_settle_wait(pid, &self->threads[i]);
+		dump_settle_wait(self, &self->threads[i]);
 	if (snapshot->limits[0])
-		dump_note_limit(self, snapshot->limits);
+		dump_note(self, "%s", snapshot->limits);
 	snapshot_free(snapshot);
 	return r ? err_set(err, r, "dump: no memory") : 0;
 }
 
 static const struct dump_sampler {
 	const char *name;
-	int (*take)(struct dump *self, pid_t pid, const struct dump_options *options,
-		    struct err *err);
+	int (*read)(struct dump *self, bool with_kernel, struct err *err);
 } dump_samplers[] = { { "bpf", by_snapshot }, { "read", dump_by_reading } };
 
-static void note_refusal(struct dump *self, const char *sampler, const struct err *err)
-{
-	size_t length = strlen(self->reasons);
-
-	snprintf(self->reasons + length, sizeof(self->reasons) - length, "%s: %s%s%s%s%s\n",
-		 sampler, err->what, err->why[0] ? ": " : "", err->why, err->fix[0] ? "; " : "",
-		 err->fix);
-}
-
 /* The last sampler's refusal names the least privilege that is missing. */
-static int take_stacks(struct dump *self, pid_t pid, const struct dump_options *options,
-		       struct err *err)
+static int read_stacks(struct dump *self, const struct dump_options *options, struct err *err)
 {
 	int r = -ENOENT;
 
 	for (size_t i = 0; i < ARRAY_SIZE(dump_samplers); i++) {
-		if (options->sampler && strcmp(options->sampler, dump_samplers[i].name))
+		const struct dump_sampler *sampler = &dump_samplers[i];
+
+		if (options->sampler && strcmp(options->sampler, sampler->name))
 			continue;
 		memset(err, 0, sizeof(*err));
-		r = dump_samplers[i].take(self, pid, options, err);
-		self->sampler = dump_samplers[i].name;
+		r = sampler->read(self, options->kernel_frames, err);
+		self->sampler = sampler->name;
 		if (!r || r == -ESRCH)
 			return r;
-		note_refusal(self, dump_samplers[i].name, err);
+		dump_note(self, "%s: %s%s%s%s%s", sampler->name, err->what, err->why[0] ? ": " : "",
+			  err->why, err->fix[0] ? "; " : "", err->fix);
 	}
 	if (r != -ENOENT)
 		return r;
@@ -267,7 +137,7 @@ static bool is_python(const struct dump *self)
 	return false;
 }
 
-static void ask_python(struct interpreter *python, pid_t pid, struct dumped_thread *thread)
+static void read_python_thread(struct interpreter *python, pid_t pid, struct dumped_thread *thread)
 {
 	pid_t number = inner_number(pid, thread->facts.tid);
 	const struct interpreter_threads *threads = interpreter_threads(python);
@@ -282,48 +152,40 @@ static void ask_python(struct interpreter *python, pid_t pid, struct dumped_thre
 }
 
 /* Reads thread names and the lock's holder from Python. */
-static void look_at_python(struct dump *self, pid_t pid)
+static void read_python(struct dump *self)
 {
 	struct interpreter *python = NULL;
 	struct space *space = NULL;
 	struct err ignored = { 0 };
 
-	if (!is_python(self) || space_open(&space, pid, &ignored))
+	if (!is_python(self) || space_open(&space, self->pid, &ignored))
 		return;
-	if (!interpreter_open(&python, space, pid, READER_OUTSIDE, &ignored))
+	if (!interpreter_open(&python, space, self->pid, READER_OUTSIDE, &ignored))
 		for (size_t i = 0; i < self->count; i++)
-			ask_python(python, pid, &self->threads[i]);
+			read_python_thread(python, self->pid, &self->threads[i]);
 	interpreter_close(python);
 	space_close(space);
 }
 
-/* A thread that serves one request may end at any time. */
-static void note_end(pid_t pid, struct dumped_thread *thread)
+static int dump_fill(struct dump *self, const struct dump_options *options, struct err *err)
 {
 	struct process_stat stat;
-	struct err ignored = { 0 };
-
-	thread->has_ended =
-		!thread->has_stack && stat_read(pid, thread->facts.tid, &stat, &ignored) == -ESRCH;
-}
-
-static int dump_fill(struct dump *self, pid_t pid, const struct dump_options *options,
-		     struct err *err)
-{
-	int r = dump_list(self, pid, err);
+	int r = dump_list(self, err);
 
 	if (!r)
-		r = take_stacks(self, pid, options, err);
-	if (!r) {
-		look_at_python(self, pid); /* first: naming takes long, and threads end */
-		r = name_threads(self, options, err);
-	}
-	if (!r) {
-		for (size_t i = 0; i < self->count; i++)
-			note_end(pid, &self->threads[i]);
-		r = deadlock_find(pid, &self->listed, &self->deadlock);
-	}
-	return r;
+		r = read_stacks(self, options, err);
+	if (r)
+		return r;
+	read_python(self); /* first: naming takes long, and threads end */
+	r = name_threads(self, options, err);
+	if (r)
+		return r;
+	/* A thread that serves one request may end at any time. */
+	for (size_t i = 0; i < self->count; i++)
+		self->threads[i].has_ended =
+			!self->threads[i].has_stack &&
+			stat_read(self->pid, self->threads[i].facts.tid, &stat, NULL) == -ESRCH;
+	return deadlock_find(self->pid, &self->listed, &self->deadlock);
 }
 
 int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
@@ -333,10 +195,10 @@ int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, 
 
 	if (!self)
 		return err_set(err, -ENOMEM, "dump: no memory");
+	self->pid = pid;
 	self->has_borrowed_codes = options->codes;
 	self->codes = options->codes ? options->codes : code_list_new();
-	r = self->codes ? dump_fill(self, pid, options, err)
-			: err_set(err, -ENOMEM, "dump: no memory");
+	r = self->codes ? dump_fill(self, options, err) : err_set(err, -ENOMEM, "dump: no memory");
 	if (self->has_borrowed_codes)
 		code_list_forget_processes(self->codes);
 	/* Without stacks, the states of the threads remain. */
@@ -352,7 +214,7 @@ void dump_free(struct dump *dump)
 {
 	if (!dump)
 		return;
-	forget_threads(dump);
+	dump_forget_threads(dump);
 	deadlock_done(&dump->deadlock);
 	if (!dump->has_borrowed_codes)
 		code_list_free(dump->codes);

@@ -8,7 +8,6 @@
  */
 #pragma once
 
-#include "host/recorder/dump/deadlock.h"
 #include "host/recorder/dump/waiting.h"
 #include "host/recording/pack_samples.h"
 
@@ -37,6 +36,7 @@ struct dumped_thread {
 };
 
 struct dump {
+	pid_t pid;
 	const char *sampler; /* "bpf", "read"; "state": there are no stacks */
 	char reasons[1024];  /* lines: why no better sampler, and what this one cannot see */
 	struct dumped_thread *threads;

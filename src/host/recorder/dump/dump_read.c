@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 /* The time limit for running threads: each of them needs a moment on a processor. */
 #define RUNNING_NS      1000000000u
@@ -38,7 +37,7 @@ static int read_running(struct reading *self, struct dumped_thread *thread)
 	*self->sample =
 		(struct sample){ .tid = (uint32_t)thread->facts.tid, .end = STACK_COMPLETE };
 	self->outside.count = 0;
-	dump_settle_wait(self->space->pid, thread);
+	dump_settle_wait(self->dump, thread);
 	outside_frames_read(&self->outside, self->space->pid, thread->facts.tid);
 	joined = outside_frames_join(&self->outside, self->sample);
 	if (joined == self->sample || !joined->user_count)
@@ -57,7 +56,7 @@ static int read_one(struct reading *self, struct dumped_thread *thread)
 
 	*sample = (struct sample){ .tid = (uint32_t)thread->facts.tid };
 	for (unsigned i = 0; r == -EAGAIN && i < READ_ATTEMPTS; i++) {
-		dump_look_at_wait(self->dump, self->space->pid, thread);
+		dump_read_wait(self->dump, thread);
 		r = blocked_stack_read(sample, &read_ns, self->space, thread->facts.tid,
 				       &self->outside);
 	}
@@ -65,7 +64,7 @@ static int read_one(struct reading *self, struct dumped_thread *thread)
 		return r;
 	if (thread->facts.state == 'R')
 		thread->facts.state = 'S';
-	dump_settle_wait(self->space->pid, thread);
+	dump_settle_wait(self->dump, thread);
 	return dump_keep(self->dump, outside_frames_join(&self->outside, sample), self->space);
 }
 
@@ -100,7 +99,7 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 	outside_frames_open(&reading.outside, space, why, sizeof(why));
 	r = reading.sample ? read_all(&reading) : -ENOMEM;
 	if (why[0])
-		dump_note_limit(self, why);
+		dump_note(self, "%s", why);
 	interpreter_stacks_done(&reading.outside.stacks);
 	interpreter_close(reading.outside.interpreter);
 	free(reading.sample);
@@ -138,11 +137,12 @@ static bool is_one_missing(const struct dump *self)
 
 /* The stack of a running thread cannot be read: these are sampled until each was met.  Where that
  * is not allowed, they are shown without. */
-static void sample_running(struct dump *self, pid_t pid)
+static void sample_running(struct dump *self)
 {
-	const struct sampler_options options = { .pid = pid, .hz = RUNNING_HZ, .on_cpu = true };
+	const struct sampler_options options = { .pid = self->pid,
+						 .hz = RUNNING_HZ,
+						 .on_cpu = true };
 	const struct sampler_listener listener = { take_running, ignore_process, self };
-	const struct timespec step = { 0, RUNNING_STEP_NS };
 	uint64_t begin_ns = now_ns();
 	struct sampler *sampler;
 	struct err ignored = { 0 };
@@ -150,42 +150,35 @@ static void sample_running(struct dump *self, pid_t pid)
 	if (!is_one_missing(self) || sampler_copy.open(&sampler, &options, &ignored))
 		return;
 	while (is_one_missing(self) && now_ns() - begin_ns < RUNNING_NS) {
-		nanosleep(&step, NULL);
+		sleep_ns(RUNNING_STEP_NS);
 		if (sampler_copy.drain(sampler, &listener, &ignored))
 			break;
 	}
 	sampler_close(sampler);
 }
 
-static void look_for_java(struct dump *self, struct space *space)
+int dump_by_reading(struct dump *self, bool with_kernel, struct err *err)
 {
 	struct generated_code java = { 0 };
-
-	generated_code_read(&java, space);
-	if (java.why[0])
-		dump_note_limit(self, java.why);
-	generated_code_done(&java);
-}
-
-int dump_by_reading(struct dump *self, pid_t pid, const struct dump_options *options,
-		    struct err *err)
-{
 	struct space *space;
-	int r = space_open(&space, pid, err);
+	int r = space_open(&space, self->pid, err);
 
-	(void)options;
+	(void)with_kernel;
 	if (r == -EACCES || r == -EPERM) {
 		err_fix(err, "%s", rights_fix());
 		err_exit(err, EXIT_NOT_PERMITTED);
 	}
 	if (r)
 		return r;
-	look_for_java(self, space);
-	r = dump_list(self, pid, err);
+	generated_code_read(&java, space);
+	if (java.why[0])
+		dump_note(self, "%s", java.why);
+	generated_code_done(&java);
+	r = dump_list(self, err);
 	if (!r)
 		r = read_waiting(self, space, err);
 	space_close(space);
 	if (!r)
-		sample_running(self, pid);
+		sample_running(self);
 	return r;
 }

@@ -1,89 +1,27 @@
 /*
  * Reads /proc/PID/task/TID/syscall and resolves its arguments.  All of it may change meanwhile: it
- * is shown, never used.
+ * is shown, never used.  Threads are read one after the other, so the edges of a circle need not
+ * have existed at the same time: they did if no thread of the circle ran between two readings.
  */
 #include "host/recorder/dump/waiting.h"
 
 #include "host/core/cleanup.h"
+#include "host/core/clock.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
+#include "host/process/stat.h"
 #include "host/process/status.h"
-#include "shared/arch/blocked_call.h"
+#include "host/syscalls/syscall_table.h"
 
+#include <errno.h>
 #include <inttypes.h>
 #include <linux/futex.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/syscall.h>
 
 #define LOCK_PI2 13u /* since Linux 5.14 */
-
-enum argument {
-	ARGUMENT_NONE,
-	ARGUMENT_DESCRIPTOR, /* the first one */
-	ARGUMENT_FUTEX,
-};
-
-/* The calls that threads usually wait in. */
-static const struct call_words {
-	int nr;
-	const char *name;
-	enum argument argument;
-} calls[] = {
-	{ SYS_futex, "futex", ARGUMENT_FUTEX },
-	{ SYS_read, "read", ARGUMENT_DESCRIPTOR },
-	{ SYS_readv, "readv", ARGUMENT_DESCRIPTOR },
-	{ SYS_pread64, "pread64", ARGUMENT_DESCRIPTOR },
-	{ SYS_write, "write", ARGUMENT_DESCRIPTOR },
-	{ SYS_writev, "writev", ARGUMENT_DESCRIPTOR },
-	{ SYS_pwrite64, "pwrite64", ARGUMENT_DESCRIPTOR },
-	{ SYS_fsync, "fsync", ARGUMENT_DESCRIPTOR },
-	{ SYS_fdatasync, "fdatasync", ARGUMENT_DESCRIPTOR },
-	{ SYS_flock, "flock", ARGUMENT_DESCRIPTOR },
-	{ SYS_fcntl, "fcntl", ARGUMENT_DESCRIPTOR },
-	{ SYS_ioctl, "ioctl", ARGUMENT_DESCRIPTOR },
-	{ SYS_accept, "accept", ARGUMENT_DESCRIPTOR },
-	{ SYS_accept4, "accept4", ARGUMENT_DESCRIPTOR },
-	{ SYS_connect, "connect", ARGUMENT_DESCRIPTOR },
-	{ SYS_recvfrom, "recvfrom", ARGUMENT_DESCRIPTOR },
-	{ SYS_recvmsg, "recvmsg", ARGUMENT_DESCRIPTOR },
-	{ SYS_sendto, "sendto", ARGUMENT_DESCRIPTOR },
-	{ SYS_sendmsg, "sendmsg", ARGUMENT_DESCRIPTOR },
-	{ SYS_epoll_pwait, "epoll_pwait", ARGUMENT_DESCRIPTOR },
-	{ SYS_epoll_pwait2, "epoll_pwait2", ARGUMENT_DESCRIPTOR },
-	{ SYS_io_uring_enter, "io_uring_enter", ARGUMENT_DESCRIPTOR },
-	{ SYS_ppoll, "ppoll", ARGUMENT_NONE },
-	{ SYS_pselect6, "pselect6", ARGUMENT_NONE },
-	{ SYS_nanosleep, "nanosleep", ARGUMENT_NONE },
-	{ SYS_clock_nanosleep, "clock_nanosleep", ARGUMENT_NONE },
-	{ SYS_restart_syscall, "restart_syscall", ARGUMENT_NONE },
-	{ SYS_wait4, "wait4", ARGUMENT_NONE },
-	{ SYS_waitid, "waitid", ARGUMENT_NONE },
-	{ SYS_rt_sigtimedwait, "rt_sigtimedwait", ARGUMENT_NONE },
-	{ SYS_rt_sigsuspend, "rt_sigsuspend", ARGUMENT_NONE },
-	{ SYS_semtimedop, "semtimedop", ARGUMENT_NONE },
-	{ SYS_msgrcv, "msgrcv", ARGUMENT_NONE },
-	{ SYS_io_getevents, "io_getevents", ARGUMENT_NONE },
-	{ SYS_openat, "openat", ARGUMENT_NONE },
-	{ SYS_munmap, "munmap", ARGUMENT_NONE },
-	{ SYS_mmap, "mmap", ARGUMENT_NONE },
-	{ SYS_madvise, "madvise", ARGUMENT_NONE },
-	{ SYS_exit_group, "exit_group", ARGUMENT_NONE },
-#ifdef SYS_poll
-	{ SYS_poll, "poll", ARGUMENT_NONE },
-	{ SYS_select, "select", ARGUMENT_NONE },
-	{ SYS_pause, "pause", ARGUMENT_NONE },
-	{ SYS_epoll_wait, "epoll_wait", ARGUMENT_DESCRIPTOR },
-#endif
-};
-
-static const struct call_words *words_of(long nr)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].nr == nr)
-			return &calls[i];
-	return NULL;
-}
+#define PAUSE_NS 30000000
+#define NOBODY   SIZE_MAX
 
 static void describe_descriptor(pid_t pid, int descriptor, struct waiting *ret)
 {
@@ -143,17 +81,13 @@ static pid_t owner_of(pid_t pid, uint64_t address, unsigned operation)
 	return is_held(&mutex) ? mutex.owner : 0;
 }
 
-static bool is_wait(unsigned operation)
-{
-	return operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
-	       operation == FUTEX_LOCK_PI || operation == LOCK_PI2;
-}
-
 static void describe_futex(pid_t pid, const uint64_t args[6], const struct threads *threads,
 			   struct waiting *ret)
 {
 	unsigned operation = (unsigned)args[1] & FUTEX_CMD_MASK;
-	pid_t owner = is_wait(operation) ? owner_of(pid, args[0], operation) : 0;
+	bool is_wait = operation == FUTEX_WAIT || operation == FUTEX_WAIT_BITSET ||
+		       operation == FUTEX_LOCK_PI || operation == LOCK_PI2;
+	pid_t owner = is_wait ? owner_of(pid, args[0], operation) : 0;
 	const struct thread *holder = owner > 0 ? thread_of(pid, threads, owner) : NULL;
 
 	ret->futex = args[0];
@@ -168,40 +102,122 @@ static void describe_futex(pid_t pid, const uint64_t args[6], const struct threa
 	ret->has_limit = args[3];
 }
 
-static bool read_call(pid_t pid, pid_t tid, struct blocked_call *ret)
-{
-	struct err ignored;
-	char name[48], text[256];
-
-	snprintf(name, sizeof(name), "task/%d/syscall", tid);
-	if (proc_read_small(pid, name, text, sizeof(text), &ignored) <= 0)
-		return false;
-	blocked_call_parse(text, ret);
-	return ret->is_known && ret->nr >= 0;
-}
-
 uint64_t waiting_futex(pid_t pid, pid_t tid)
 {
 	struct blocked_call call;
 
-	return read_call(pid, tid, &call) && call.nr == SYS_futex ? call.args[0] : 0;
+	(void)thread_read_call(pid, tid, &call);
+	return call.is_known && call.nr == SYS_futex ? call.args[0] : 0;
 }
 
-void waiting_look(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret)
+void waiting_read(pid_t pid, pid_t tid, const struct threads *threads, struct waiting *ret)
 {
-	const struct call_words *words;
 	struct blocked_call call;
 
 	*ret = (struct waiting){ 0 };
-	if (!read_call(pid, tid, &call))
+	(void)thread_read_call(pid, tid, &call);
+	if (!call.is_known)
 		return;
-	words = words_of(call.nr);
-	if (words)
-		snprintf(ret->call, sizeof(ret->call), "%s", words->name);
-	else
-		snprintf(ret->call, sizeof(ret->call), "call %ld", call.nr);
-	if (words && words->argument == ARGUMENT_DESCRIPTOR)
-		describe_descriptor(pid, (int)call.args[0], ret);
-	else if (words && words->argument == ARGUMENT_FUTEX)
+	syscall_name((int32_t)call.nr, /* is_32_bit */ false, ret->call, sizeof(ret->call));
+	if (call.nr == SYS_futex)
 		describe_futex(pid, call.args, threads, ret);
+	else if (syscall_shape((uint32_t)call.nr) & SYSCALL_DESCRIPTOR)
+		describe_descriptor(pid, (int)call.args[0], ret);
+}
+
+struct edge {
+	size_t holder; /* the index of the thread that holds the lock; NOBODY */
+	uint64_t lock, turns;
+};
+
+static size_t index_of(const struct threads *threads, pid_t tid)
+{
+	for (size_t i = 0; i < threads->count; i++)
+		if (threads->items[i].tid == tid)
+			return i;
+	return NOBODY;
+}
+
+static struct edge read_edge(pid_t pid, const struct threads *threads, size_t i)
+{
+	struct edge edge = { .holder = NOBODY };
+	struct schedstat times;
+	struct waiting waiting;
+
+	if (schedstat_read(pid, threads->items[i].tid, &times))
+		return edge;
+	waiting_read(pid, threads->items[i].tid, threads, &waiting);
+	if (!waiting.holder || waiting.has_limit)
+		return edge;
+	return (struct edge){ index_of(threads, waiting.holder), waiting.lock, times.turns };
+}
+
+/* The index of a thread in a circle; NOBODY: there is none.  A thread that only leads into a circle
+ * is not in it. */
+static size_t find_circle(const struct edge *edges, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		size_t at = edges[i].holder;
+
+		for (size_t steps = 0; steps < count && at != NOBODY && at != i; steps++)
+			at = edges[at].holder;
+		if (at == i)
+			return i;
+	}
+	return NOBODY;
+}
+
+static bool is_same(pid_t pid, const struct threads *threads, const struct edge *edges,
+		    size_t first)
+{
+	size_t at = first;
+
+	do {
+		struct edge now = read_edge(pid, threads, at);
+
+		if (now.holder != edges[at].holder || now.lock != edges[at].lock ||
+		    now.turns != edges[at].turns)
+			return false;
+		at = edges[at].holder;
+	} while (at != first);
+	return true;
+}
+
+static int circle_keep(const struct edge *edges, size_t first, struct deadlock *ret)
+{
+	size_t at = first, count = 0;
+
+	do {
+		count++;
+		at = edges[at].holder;
+	} while (at != first);
+	ret->items = calloc(count, sizeof(*ret->items));
+	if (!ret->items)
+		return -ENOMEM;
+	for (; ret->count < count; at = edges[at].holder)
+		ret->items[ret->count++] = (struct deadlocked){ at, edges[at].lock };
+	return 0;
+}
+
+int deadlock_find(pid_t pid, const struct threads *threads, struct deadlock *ret)
+{
+	CLEANUP(free) struct edge *edges = calloc(threads->count + 1, sizeof(*edges));
+	size_t first;
+
+	*ret = (struct deadlock){ 0 };
+	if (!edges)
+		return -ENOMEM;
+	for (size_t i = 0; i < threads->count; i++)
+		edges[i] = read_edge(pid, threads, i);
+	first = find_circle(edges, threads->count);
+	if (first == NOBODY)
+		return 0;
+	sleep_ns(PAUSE_NS);
+	return is_same(pid, threads, edges, first) ? circle_keep(edges, first, ret) : 0;
+}
+
+void deadlock_done(struct deadlock *deadlock)
+{
+	free(deadlock->items);
+	*deadlock = (struct deadlock){ 0 };
 }

@@ -148,11 +148,10 @@ static void look_at(struct python_watch *self, struct watched_python *python)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct interpreter_lock gil;
-	struct err ignored = { 0 };
 	size_t count = 0;
 	bool has_gil;
 
-	if (!python->python || proc_list(python->pid, "task", &tids, &count, &ignored))
+	if (!python->python || proc_list(python->pid, "task", &tids, &count, NULL))
 		return;
 	has_gil = interpreter_threads(python->python)->read_lock(python->python, &gil);
 	for (size_t i = 0; i < MIN(count, LOOKED_MAX); i++) {

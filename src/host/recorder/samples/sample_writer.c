@@ -3,7 +3,6 @@
  */
 #include "host/recorder/samples/sample_writer.h"
 
-#include "host/collect/facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/pool.h"
 #include "host/core/room.h"
@@ -18,13 +17,12 @@ struct sampled_thread {
 	struct recorded_thread facts;
 	pid_t pid;
 	char name[64];
-	bool is_seen;      /* since the last round */
-	bool was_asked_of; /* its Python's name was queried */
+	bool is_seen;   /* since the last round */
+	bool was_named; /* its Python's name was queried */
 	struct last_stack last;
 };
 
 struct sample_writer {
-	struct recording *recording;
 	struct programs *programs;
 	struct python_watch *watch;
 	struct table processes;      /* (pid, 0): number, and above it that of its name */
@@ -33,7 +31,6 @@ struct sample_writer {
 	struct table thread_numbers; /* (process, tid): index in threads */
 	struct sampled_thread *threads;
 	size_t thread_count, thread_room;
-	struct stack_list *stacks; /* the recording's */
 	struct pending new_samples;
 };
 
@@ -42,23 +39,17 @@ static int no_memory(struct err *err)
 	return err_set(err, -ENOMEM, "samples: no memory");
 }
 
-int sample_writer_new(struct sample_writer **ret, struct recording *recording,
-		      struct programs *programs, struct err *err)
+int sample_writer_new(struct sample_writer **ret, struct programs *programs,
+		      struct python_watch *watch, struct err *err)
 {
 	struct sample_writer *self = calloc(1, sizeof(*self));
 
 	if (!self)
 		return no_memory(err);
-	self->recording = recording;
 	self->programs = programs;
-	self->stacks = &programs->stacks;
+	self->watch = watch;
 	*ret = self;
 	return 0;
-}
-
-void sample_writer_use(struct sample_writer *self, struct python_watch *watch)
-{
-	self->watch = watch;
 }
 
 void sample_writer_free(struct sample_writer *self)
@@ -72,32 +63,16 @@ void sample_writer_free(struct sample_writer *self)
 	pool_done(&self->names);
 	table_done(&self->thread_numbers);
 	free(self->threads);
-	pending_done(&self->new_samples);
+	bytes_done(&self->new_samples.bytes);
 	free(self);
 }
 
 int sample_writer_flush(struct sample_writer *self, struct err *err)
 {
-	int r = stack_list_write(self->stacks, self->recording, err);
+	struct recording *recording = self->programs->recording;
+	int r = stack_list_write(&self->programs->stacks, recording, err);
 
-	return r ? r : pending_write(&self->new_samples, CHUNK_SAMPLES, self->recording, err);
-}
-
-/* A value in processes[]: the process's number in the file, and the number of its name. */
-static uint64_t join_numbers(uint32_t number, uint32_t name)
-{
-	return (uint64_t)name << 32 | number;
-}
-
-/* The first thread of an ended process gets the process's name. */
-static const char *told_name(const struct sample_writer *self, uint64_t process,
-			     const struct sample *sample)
-{
-	uint32_t name = (uint32_t)(process >> 32);
-
-	return sample->tid == sample->pid && name < self->names.count
-		       ? pool_text(&self->names, name)
-		       : "";
+	return r ? r : pending_write(&self->new_samples, CHUNK_SAMPLES, recording, err);
 }
 
 static int add_thread(struct sample_writer *self, uint64_t process, const struct sample *sample,
@@ -107,6 +82,7 @@ static int add_thread(struct sample_writer *self, uint64_t process, const struct
 		.facts = { .process = (uint32_t)process, .tid = (int32_t)sample->tid },
 		.pid = (pid_t)sample->pid,
 	};
+	uint32_t name = (uint32_t)(process >> 32);
 	bool is_new;
 	int r;
 
@@ -114,10 +90,12 @@ static int add_thread(struct sample_writer *self, uint64_t process, const struct
 	    make_room(&self->threads, self->thread_count, &self->thread_room,
 		      sizeof(*self->threads)))
 		return no_memory(err);
-	snprintf(thread.name, sizeof(thread.name), "%s", told_name(self, process, sample));
+	/* The first thread of an ended process gets the process's name. */
+	if (sample->tid == sample->pid && name < self->names.count)
+		snprintf(thread.name, sizeof(thread.name), "%s", pool_text(&self->names, name));
 	thread_read_name(thread.pid, thread.facts.tid, thread.name, sizeof(thread.name));
 	thread.facts.name = thread.name;
-	r = recording_thread(self->recording, &thread.facts, err);
+	r = recording_thread(self->programs->recording, &thread.facts, err);
 	if (!r)
 		self->threads[self->thread_count++] = thread;
 	return r;
@@ -133,8 +111,17 @@ static int set_process(struct sample_writer *self, const struct sampled_process 
 
 	if (!entry || name == POOL_NONE)
 		return no_memory(err);
-	entry->value = join_numbers(number, name);
+	entry->value = (uint64_t)name << 32 | number;
 	return 0;
+}
+
+int sample_writer_process(struct sample_writer *self, const struct sampled_process *process,
+			  struct err *err)
+{
+	uint32_t number;
+	int r = programs_number_any(self->programs, process, &number, err);
+
+	return r ? r : set_process(self, process, number, err);
 }
 
 /* A process that the recording began with may have ended by now. */
@@ -176,41 +163,7 @@ static int find_thread(struct sample_writer *self, const struct sample *sample, 
 	return r;
 }
 
-/* A process that has ended already is known by its number only. */
-int sample_writer_process(struct sample_writer *self, const struct sampled_process *process,
-			  struct err *err)
-{
-	struct recorded_process bare = {
-		.pid = process->pid,
-		.name = process->name ? process->name : "",
-		.executable = "",
-		.command = "",
-		.folder = "",
-	};
-	struct err ignored = { 0 };
-	uint32_t number;
-	int r = 0;
-
-	if (process->is_unread ||
-	    programs_number(self->programs, process->pid, &number, &ignored)) {
-		r = recording_process(self->recording, &bare, err);
-		number = bare.number;
-	}
-	return r ? r : set_process(self, process, number, err);
-}
-
-static void put_sample(struct sample_writer *self, const struct sample *sample, uint32_t thread,
-		       uint32_t stack)
-{
-	const struct recorded_sample recorded = recorded_sample_of(sample, thread, stack);
-	struct pending *pending = &self->new_samples;
-
-	pending_begin(pending, 0);
-	sample_pack(&pending->bytes, &pending->packer, &recorded);
-	pending->head.count++;
-}
-
-static int look_at_thread(struct sample_writer *self, struct sampled_thread *thread,
+static int refresh_thread(struct sample_writer *self, struct sampled_thread *thread,
 			  struct err *err)
 {
 	char name[sizeof(thread->name)];
@@ -224,14 +177,16 @@ static int look_at_thread(struct sample_writer *self, struct sampled_thread *thr
 		thread_read_name(thread->pid, thread->facts.tid, thread->name,
 				 sizeof(thread->name));
 	thread->facts.name = thread->name;
-	return strcmp(name, thread->name)
-		       ? recording_item(self->recording, CHUNK_THREAD, &thread->facts, err)
-		       : 0;
+	return strcmp(name, thread->name) ? recording_item(self->programs->recording, CHUNK_THREAD,
+							   &thread->facts, err)
+					  : 0;
 }
 
-int sample_writer_take(struct sample_writer *self, const struct sample *sample,
-		       const struct space *space, struct err *err)
+int sample_writer_add(struct sample_writer *self, const struct sample *sample,
+		      const struct space *space, struct err *err)
 {
+	struct pending *pending = &self->new_samples;
+	struct recorded_sample recorded;
 	struct sampled_thread *thread;
 	uint32_t stack;
 	size_t index = 0;
@@ -244,31 +199,28 @@ int sample_writer_take(struct sample_writer *self, const struct sample *sample,
 		return r;
 	thread = &self->threads[index];
 	thread->is_seen = true;
-	if (!thread->was_asked_of && python_watch_knows(self->watch, thread->pid)) {
-		thread->was_asked_of = true;
-		r = look_at_thread(self, thread, err);
+	if (!thread->was_named && python_watch_knows(self->watch, thread->pid)) {
+		thread->was_named = true;
+		r = refresh_thread(self, thread, err);
 		if (r)
 			return r;
 	}
-	if (stack_list_find(self->stacks, thread->facts.process, sample, space, &thread->last,
-			    &stack))
+	if (stack_list_find(&self->programs->stacks, thread->facts.process, sample, space,
+			    &thread->last, &stack))
 		return no_memory(err);
-	put_sample(self, sample, thread->facts.number, stack);
+	recorded = recorded_sample_of(sample, thread->facts.number, stack);
+	pending_add(pending, 0);
+	sample_pack(&pending->bytes, &pending->packer, &recorded);
 	return 0;
 }
 
-void sample_writer_prepare(struct sample_writer *self)
-{
-	stack_list_read(self->stacks);
-}
-
-int sample_writer_look(struct sample_writer *self, struct err *err)
+int sample_writer_refresh(struct sample_writer *self, struct err *err)
 {
 	int r = 0;
 
-	stack_list_follow(self->stacks);
+	stack_list_follow(&self->programs->stacks);
 	for (size_t i = 0; !r && i < self->thread_count; i++)
-		r = look_at_thread(self, &self->threads[i], err);
+		r = refresh_thread(self, &self->threads[i], err);
 	return r;
 }
 
@@ -292,23 +244,13 @@ int sample_writer_locks(struct sample_writer *self, struct err *err)
 		count++;
 	}
 	count_set(&bytes, count);
-	return count ? recording_samples(self->recording, CHUNK_GIL, &bytes, err) : 0;
+	return count ? recording_samples(self->programs->recording, CHUNK_GIL, &bytes, err) : 0;
 }
 
-void sample_writer_processes(const struct sample_writer *self, uint64_t *ret_seen,
-			     uint64_t *ret_sampled)
+void sample_writer_count(const struct sample_writer *self, uint64_t *ret_seen,
+			 uint64_t *ret_sampled, uint64_t *ret_threads)
 {
 	*ret_seen = self->processes.count;
 	*ret_sampled = self->sampled.count;
-}
-
-uint64_t sample_writer_threads(const struct sample_writer *self)
-{
-	return self->thread_count;
-}
-
-int sample_writer_names(struct sample_writer *self, uint64_t lines_ns, struct naming *ret,
-			struct err *err)
-{
-	return naming_write(self->stacks, self->recording, lines_ns, ret, err);
+	*ret_threads = self->thread_count;
 }

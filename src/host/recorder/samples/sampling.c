@@ -4,28 +4,26 @@
  */
 #include "host/recorder/samples/sampling.h"
 
+#include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/core/threads/quiet_thread.h"
+#include "host/core/threads/worker.h"
 #include "host/process/jvm/jvm.h"
 #include "host/process/stat.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PAUSE_NS    25000000u
 #define FLUSH_NS    50000000u
-#define LOOK_NS     1000000000u
+#define REFRESH_NS  1000000000u
 #define LAST_DRAINS 8
 #define JUDGED      16u /* samples after which a sampler is judged */
 
 enum phase { PHASE_OPENING, PHASE_RUNNING, PHASE_OVER };
 
 struct sampling {
-	struct recording *recording;
+	struct programs *programs; /* of the recording */
 	struct sampling_options options;
 	struct sample_writer *writer; /* NULL: nothing is recorded */
 	struct python_watch *watch;
@@ -35,59 +33,47 @@ struct sampling {
 	uint64_t start_tick;              /* of the process, for the request to a JVM */
 	struct jvm_trace trace;           /* of the JVM's map file */
 	struct sampler_counts before;     /* of earlier starts */
-	uint64_t flushed_ns, looked_ns;
+	uint64_t flushed_ns, refreshed_ns;
 	struct err trouble; /* with a sample; used by the thread only */
+	bool is_judged;     /* the sampler was changed once; used by the thread only */
 
-	pthread_mutex_t lock; /* guards what follows */
-	pthread_cond_t changed;
-	pthread_t thread;
+	struct worker worker; /* its lock guards what follows */
 	enum phase phase;
-	bool is_running, is_asked_to_stop, has_ended;
-	bool is_judged; /* the sampler was changed once; used by the thread only */
-	struct sampling_totals totals;
-	char reasons[SAMPLING_REASONS_MAX]; /* written by the thread only */
+	struct sampling_totals totals; /* its reasons are written by the thread only */
 	struct err failure;
 };
 
-int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
+int sampling_new(struct sampling **ret, struct programs *programs,
 		 const struct sampling_options *options, struct err *err)
 {
 	struct sampling *self = calloc(1, sizeof(*self));
-	pthread_condattr_t attributes;
 	int r = 0;
 
 	if (!self)
 		return err_set(err, -ENOMEM, "samples: no memory");
+	worker_init(&self->worker);
+	self->options = *options;
+	self->totals.sampler = self->totals.summary = "";
+	self->programs = programs;
 	self->watch = python_watch_new();
 	if (!self->watch)
 		r = err_set(err, -ENOMEM, "samples: no memory");
-	if (!r && recording)
-		r = sample_writer_new(&self->writer, recording, programs, err);
-	if (r) {
-		python_watch_free(self->watch);
-		free(self);
-		return r;
-	}
-	if (self->writer)
-		sample_writer_use(self->writer, self->watch);
-	self->recording = recording;
-	self->options = *options;
-	self->totals.sampler = self->totals.summary = "";
-	pthread_mutex_init(&self->lock, NULL);
-	pthread_condattr_init(&attributes);
-	pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
-	pthread_cond_init(&self->changed, &attributes);
-	pthread_condattr_destroy(&attributes);
-	*ret = self;
-	return 0;
+	else if (programs)
+		r = sample_writer_new(&self->writer, programs, self->watch, err);
+	if (r)
+		sampling_free(self);
+	else
+		*ret = self;
+	return r;
 }
 
 /* Some limits of a sampler show later only, as when another program is executed. */
 static void note_reasons(struct sampling *self)
 {
-	pthread_mutex_lock(&self->lock);
-	sampler_explain(&self->refusals, self->sampler, self->reasons, sizeof(self->reasons));
-	pthread_mutex_unlock(&self->lock);
+	worker_lock(&self->worker);
+	sampler_explain(&self->refusals, self->sampler, self->totals.reasons,
+			sizeof(self->totals.reasons));
+	worker_unlock(&self->worker);
 }
 
 static int open_sampler(struct sampling *self, struct err *err)
@@ -109,7 +95,7 @@ static int open_sampler(struct sampling *self, struct err *err)
 	return 0;
 }
 
-static void take_sample(void *context, const struct sample *sample, struct space *space)
+static void on_sample(void *context, const struct sample *sample, struct space *space)
 {
 	struct sampling *self = context;
 
@@ -119,10 +105,10 @@ static void take_sample(void *context, const struct sample *sample, struct space
 	    self->options.observe(self->options.context, sample, space))
 		err_set(&self->trouble, -ENOMEM, "samples: no memory");
 	if (self->writer && !self->trouble.code)
-		(void)!sample_writer_take(self->writer, sample, space, &self->trouble);
+		(void)!sample_writer_add(self->writer, sample, space, &self->trouble);
 }
 
-static void take_process(void *context, const struct sampled_process *process)
+static void on_process(void *context, const struct sampled_process *process)
 {
 	struct sampling *self = context;
 
@@ -164,7 +150,7 @@ static int write_totals(struct sampling *self, struct err *err)
 	struct sampler_counts counts = counts_now(self);
 	struct recorded_sampling sampling = {
 		.sampler = self->kind ? self->kind->name : "",
-		.reasons = self->reasons,
+		.reasons = self->totals.reasons,
 		.hz = options->hz,
 		.flags = (options->on_cpu ? SAMPLING_ON_CPU : 0u) |
 			 (options->off_cpu ? SAMPLING_OFF_CPU : 0u) |
@@ -173,18 +159,15 @@ static int write_totals(struct sampling *self, struct err *err)
 		.samples = counts.samples,
 		.lost = counts.lost,
 	};
-	struct bytes bytes = { 0 };
+	CLEANUP(bytes_done) struct bytes bytes = { 0 };
 	int r;
 
 	if (!self->writer)
 		return 0;
 	memcpy(sampling.ends, counts.ends, sizeof(sampling.ends));
 	item_put(&bytes, CHUNK_SAMPLING, &sampling);
-	r = recording_samples(self->recording, CHUNK_SAMPLING, &bytes, err);
-	if (!r)
-		r = sample_writer_locks(self->writer, err);
-	bytes_done(&bytes);
-	return r;
+	r = recording_samples(self->programs->recording, CHUNK_SAMPLING, &bytes, err);
+	return r ? r : sample_writer_locks(self->writer, err);
 }
 
 /* However limpet is killed, at most a tenth of a second is lost. */
@@ -199,13 +182,13 @@ static int write_due(struct sampling *self, struct err *err)
 		self->flushed_ns = now;
 		r = sample_writer_flush(self->writer, err);
 	}
-	if (!r && now - self->looked_ns >= LOOK_NS) {
-		self->looked_ns = now;
-		r = sample_writer_look(self->writer, err);
+	if (!r && now - self->refreshed_ns >= REFRESH_NS) {
+		self->refreshed_ns = now;
+		r = sample_writer_refresh(self->writer, err);
 		if (!r)
 			r = write_totals(self, err);
 		if (!r)
-			r = recording_clock(self->recording, err);
+			r = recording_clock(self->programs->recording, err);
 	}
 	return r;
 }
@@ -214,27 +197,25 @@ static void show_totals(struct sampling *self)
 {
 	struct sampler_counts counts = counts_now(self);
 
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->totals.counts = counts;
-	if (self->writer) {
-		self->totals.threads = sample_writer_threads(self->writer);
-		sample_writer_processes(self->writer, &self->totals.processes_seen,
-					&self->totals.processes_sampled);
-	}
+	if (self->writer)
+		sample_writer_count(self->writer, &self->totals.processes_seen,
+				    &self->totals.processes_sampled, &self->totals.threads);
 	self->totals.sampler = self->kind ? self->kind->name : "";
 	self->totals.summary = self->kind ? self->kind->summary : "";
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }
 
 /* One pass.  0, -ESRCH when the process has ended, or a failure. */
 static int sampling_pass(struct sampling *self, struct err *err)
 {
-	const struct sampler_listener listener = { take_sample, take_process, self };
+	const struct sampler_listener listener = { on_sample, on_process, self };
 	int r;
 
 	/* First: runtimes named this code before it was sampled, and may free its address later. */
 	if (self->writer)
-		sample_writer_prepare(self->writer);
+		stack_list_read(&self->programs->stacks);
 	r = self->kind->drain(self->sampler, &listener, err);
 	python_watch_look(self->watch);
 	if (self->trouble.code) {
@@ -250,29 +231,14 @@ static int sampling_pass(struct sampling *self, struct err *err)
 
 static void phase_enter(struct sampling *self, enum phase phase, const struct err *failure)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->phase = phase;
-	self->has_ended |= failure->code == -ESRCH;
+	self->totals.is_running = phase == PHASE_RUNNING;
+	self->totals.has_ended |= failure->code == -ESRCH;
 	if (failure->code && failure->code != -ESRCH && !self->failure.code)
 		self->failure = *failure;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
-}
-
-/* Sleeps; false when it is time to stop. */
-static bool pause_a_little(struct sampling *self)
-{
-	uint64_t until_ns = now_ns() + PAUSE_NS;
-	struct timespec until = { (time_t)(until_ns / 1000000000u),
-				  (long)(until_ns % 1000000000u) };
-	bool goes_on;
-
-	pthread_mutex_lock(&self->lock);
-	if (!self->is_asked_to_stop && !self->sampler->is_prompt)
-		pthread_cond_timedwait(&self->changed, &self->lock, &until);
-	goes_on = !self->is_asked_to_stop;
-	pthread_mutex_unlock(&self->lock);
-	return goes_on;
+	worker_notify(&self->worker);
+	worker_unlock(&self->worker);
 }
 
 /* After the last sample: drains, writes what is not written, and closes the sampler. */
@@ -340,13 +306,14 @@ static void *sampling_run(void *argument)
 		phase_enter(self, PHASE_OVER, &err);
 		return NULL;
 	}
-	self->looked_ns = self->flushed_ns = now_ns();
+	self->refreshed_ns = self->flushed_ns = now_ns();
 	r = write_totals(self, &err);
 	show_totals(self);
 	phase_enter(self, PHASE_RUNNING, &err);
 	while (!r) {
 		r = sampling_pass(self, &err);
-		if (!r && !pause_a_little(self))
+		if (!r && !worker_sleep_until(&self->worker,
+					      self->sampler->is_prompt ? 0 : now_ns() + PAUSE_NS))
 			break;
 		if (!r && are_too_short(self))
 			r = change_to_copy(self, &err);
@@ -359,62 +326,37 @@ static void *sampling_run(void *argument)
 	return NULL;
 }
 
-static void sampling_join(struct sampling *self)
-{
-	if (self->is_running)
-		pthread_join(self->thread, NULL);
-	self->is_running = false;
-}
-
-static void know_process(struct sampling *self)
+static int request_java_names(struct sampling *self, struct err *err)
 {
 	struct process_stat stat;
-	struct err ignored = { 0 };
 
-	if (!self->start_tick && !stat_read(self->options.sampler.pid, 0, &stat, &ignored))
-		self->start_tick = stat.start_tick;
-}
-
-static int ask_first(struct sampling *self, struct err *err)
-{
 	if (!self->options.java_names)
 		return 0;
-	know_process(self);
+	if (!self->start_tick && !stat_read(self->options.sampler.pid, 0, &stat, NULL))
+		self->start_tick = stat.start_tick;
 	return self->options.is_new ? 0
 				    : jvm_write_names(self->options.sampler.pid, self->start_tick,
 						      &self->trace, err);
 }
 
-/* For code compiled since the first request.  If it fails, the earlier names stay. */
-static void ask_again(struct sampling *self)
-{
-	struct err err = { 0 };
-
-	if (self->options.java_names &&
-	    jvm_write_names(self->options.sampler.pid, self->start_tick, &self->trace, &err))
-		snprintf(self->totals.java_trouble, sizeof(self->totals.java_trouble), "%s%s%s",
-			 err.what, err.why[0] ? ": " : "", err.why);
-}
-
 int sampling_start(struct sampling *self, struct err *err)
 {
-	int r = ask_first(self, err);
+	int r = request_java_names(self, err);
 
 	if (r)
 		return r;
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	self->phase = PHASE_OPENING;
-	self->is_asked_to_stop = false;
+	self->totals.is_running = false;
 	self->failure = (struct err){ 0 };
-	pthread_mutex_unlock(&self->lock);
-	r = quiet_thread(&self->thread, sampling_run, self);
+	worker_unlock(&self->worker);
+	r = worker_start(&self->worker, sampling_run, self);
 	if (r)
 		return err_set(err, r, "start the sampler's thread: %s", strerror(-r));
-	self->is_running = true;
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	while (self->phase == PHASE_OPENING)
-		pthread_cond_wait(&self->changed, &self->lock);
-	pthread_mutex_unlock(&self->lock);
+		worker_wait(&self->worker);
+	worker_unlock(&self->worker);
 	r = sampling_check(self, err);
 	if (r)
 		sampling_pause(self);
@@ -433,93 +375,59 @@ void sampling_set_rate(struct sampling *self, unsigned hz)
 	self->options.sampler.hz = hz;
 }
 
-bool sampling_goes_on(struct sampling *self)
-{
-	bool goes_on;
-
-	pthread_mutex_lock(&self->lock);
-	goes_on = self->phase == PHASE_RUNNING;
-	pthread_mutex_unlock(&self->lock);
-	return goes_on;
-}
-
 bool sampling_python_thread(struct sampling *self, pid_t pid, pid_t tid, struct watched_thread *ret)
 {
 	return python_watch_find(self->watch, pid, tid, ret);
 }
 
-bool sampling_has_ended(struct sampling *self)
-{
-	bool has_ended;
-
-	pthread_mutex_lock(&self->lock);
-	has_ended = self->has_ended;
-	pthread_mutex_unlock(&self->lock);
-	return has_ended;
-}
-
 int sampling_check(struct sampling *self, struct err *err)
 {
-	int r;
-
-	pthread_mutex_lock(&self->lock);
-	r = self->failure.code;
-	if (r)
-		*err = self->failure;
-	pthread_mutex_unlock(&self->lock);
-	return r;
+	return worker_check(&self->worker, &self->failure, err);
 }
 
 void sampling_pause(struct sampling *self)
 {
-	pthread_mutex_lock(&self->lock);
-	self->is_asked_to_stop = true;
-	pthread_cond_broadcast(&self->changed);
-	pthread_mutex_unlock(&self->lock);
-	sampling_join(self);
+	worker_stop(&self->worker);
 }
 
 int sampling_finish(struct sampling *self, struct err *err)
 {
+	struct sampling_totals *totals = &self->totals;
 	struct naming naming;
+	struct err why = { 0 };
 	int r = sampling_check(self, err);
 
 	if (!r)
-		r = sample_writer_look(self->writer, err);
+		r = sample_writer_refresh(self->writer, err);
+	/* For code compiled since the first request.  If it fails, the earlier names stay. */
+	if (!r && self->options.java_names &&
+	    jvm_write_names(self->options.sampler.pid, self->start_tick, &self->trace, &why))
+		snprintf(totals->java_trouble, sizeof(totals->java_trouble), "%s%s%s", why.what,
+			 why.why[0] ? ": " : "", why.why);
 	if (!r)
-		ask_again(self);
-	if (!r)
-		r = sample_writer_names(self->writer, NAMING_LINES_NS, &naming, err);
+		r = stack_list_name(&self->programs->stacks, self->programs->recording,
+				    NAMING_LINES_NS, &naming, err);
 	if (r)
 		return r;
-	self->totals.naming = naming;
+	totals->naming = naming;
 	return write_totals(self, err);
 }
 
 void sampling_totals(struct sampling *self, struct sampling_totals *ret)
 {
-	pthread_mutex_lock(&self->lock);
+	worker_lock(&self->worker);
 	*ret = self->totals;
-	pthread_mutex_unlock(&self->lock);
-}
-
-void sampling_reasons(struct sampling *self, char *ret, size_t room)
-{
-	pthread_mutex_lock(&self->lock);
-	snprintf(ret, room, "%s", self->reasons);
-	pthread_mutex_unlock(&self->lock);
+	worker_unlock(&self->worker);
 }
 
 void sampling_free(struct sampling *self)
 {
 	if (!self)
 		return;
-	if (self->is_running)
-		sampling_pause(self);
+	worker_stop(&self->worker);
 	sample_writer_free(self->writer);
 	python_watch_free(self->watch);
 	jvm_trace_end(&self->trace);
-	pthread_cond_destroy(&self->changed);
-	pthread_mutex_destroy(&self->lock);
+	worker_done(&self->worker);
 	free(self);
 }

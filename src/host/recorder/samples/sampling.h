@@ -39,13 +39,18 @@ struct sampling_totals {
 	uint64_t processes_seen, processes_sampled; /* processes_sampled: those with a sample */
 	struct naming naming;                       /* after sampling_finish() */
 	char java_trouble[512]; /* why the names of Java's code are outdated; "" */
+	/* Lines: why no better sampler is available, and what this one cannot see, as far as
+	 * known. */
+	char reasons[SAMPLING_REASONS_MAX];
+	bool is_running; /* false after the end of the process, or of the thread */
+	bool has_ended;  /* the process has, or with children all of them */
 };
 
 struct sampling;
 
-/* The programs of the process, which must outlive the sampling.  Without a recording (both NULL)
+/* The programs of the process, which must outlive the sampling; NULL: nothing is recorded, and
  * samples only go to observe. */
-int sampling_new(struct sampling **ret, struct recording *recording, struct programs *programs,
+int sampling_new(struct sampling **ret, struct programs *programs,
 		 const struct sampling_options *options, struct err *err) MUST_CHECK;
 
 /* Returns when sampling runs.  Fails when no sampler is available, with the reason of each. */
@@ -56,15 +61,9 @@ void sampling_set_processes(struct sampling *sampling, const struct sampler_opti
 /* Between two starts. */
 void sampling_set_rate(struct sampling *sampling, unsigned hz);
 
-/* False after the end of the process, or of the thread. */
-bool sampling_goes_on(struct sampling *sampling);
-
 /* What its Python knows of a thread; false: nothing. */
 bool sampling_python_thread(struct sampling *sampling, pid_t pid, pid_t tid,
 			    struct watched_thread *ret);
-
-/* Has the process ended, or with children all of them? */
-bool sampling_has_ended(struct sampling *sampling);
 
 /* 0, or what ended the thread. */
 int sampling_check(struct sampling *sampling, struct err *err) MUST_CHECK;
@@ -76,8 +75,5 @@ void sampling_pause(struct sampling *sampling);
 int sampling_finish(struct sampling *sampling, struct err *err) MUST_CHECK;
 
 void sampling_totals(struct sampling *sampling, struct sampling_totals *ret);
-/* Lines: why no better sampler is available, and what this one cannot see, as far as known; ""
- * where there is nothing to report. */
-void sampling_reasons(struct sampling *sampling, char *ret, size_t room);
 
 void sampling_free(struct sampling *sampling);

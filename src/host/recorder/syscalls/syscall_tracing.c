@@ -7,25 +7,22 @@
 #include "host/core/clock.h"
 #include "host/core/threads/worker.h"
 #include "host/process/procfs.h"
+#include "host/process/threads.h"
 #include "host/sampling/priority.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #define PAUSE_NS    2000000u
-#define LOOK_NS     1000000000u
+#define REFRESH_NS  1000000000u
 #define LAST_DRAINS 3 /* for programs still running while they are detached */
 
 struct syscall_tracing {
 	struct recording *recording;
 	struct syscall_writer *writer;
 	struct syscall_source *source; /* NULL: not started, or paused */
-	pid_t *pids;                   /* named by the user */
-	size_t pid_count;
-	uint64_t looked_ns;
+	pid_t pid;                     /* the first that the user named */
+	uint64_t refreshed_ns;
 	uint64_t dropped_before; /* by this start */
 	struct err trouble;      /* with a record; used by the thread only */
 
@@ -34,8 +31,7 @@ struct syscall_tracing {
 	struct err failure;
 };
 
-int syscall_tracing_new(struct syscall_tracing **ret, struct recording *recording,
-			struct programs *programs, struct err *err)
+int syscall_tracing_new(struct syscall_tracing **ret, struct programs *programs, struct err *err)
 {
 	struct syscall_tracing *self;
 	int r = syscall_source_probe(err);
@@ -46,8 +42,8 @@ int syscall_tracing_new(struct syscall_tracing **ret, struct recording *recordin
 	if (!self)
 		return err_set(err, -ENOMEM, "system calls: no memory");
 	worker_init(&self->worker);
-	self->recording = recording;
-	r = syscall_writer_new(&self->writer, recording, programs, err);
+	self->recording = programs->recording;
+	r = syscall_writer_new(&self->writer, programs, err);
 	if (r)
 		syscall_tracing_free(self);
 	else
@@ -63,15 +59,14 @@ void syscall_tracing_free(struct syscall_tracing *self)
 	syscall_source_close(self->source);
 	syscall_writer_free(self->writer);
 	worker_done(&self->worker);
-	free(self->pids);
 	free(self);
 }
 
-static int tracing_take(const struct syscall_record *record, void *context)
+static int on_record(const struct syscall_record *record, void *context)
 {
 	struct syscall_tracing *self = context;
 
-	return syscall_writer_take(self->writer, record, &self->trouble);
+	return syscall_writer_add(self->writer, record, &self->trouble);
 }
 
 static void show_totals(struct syscall_tracing *self)
@@ -83,7 +78,7 @@ static void show_totals(struct syscall_tracing *self)
 
 static int drain_once(struct syscall_tracing *self, struct err *err)
 {
-	int r = syscall_source_drain(self->source, tracing_take, self);
+	int r = syscall_source_drain(self->source, on_record, self);
 
 	if (self->trouble.code) {
 		*err = self->trouble;
@@ -98,9 +93,9 @@ static int tracing_pass(struct syscall_tracing *self, struct err *err)
 
 	if (!r)
 		r = syscall_writer_flush(self->writer, /* everything */ false, err);
-	if (!r && now_ns() - self->looked_ns >= LOOK_NS) {
-		self->looked_ns = now_ns();
-		r = syscall_writer_look(self->writer, err);
+	if (!r && now_ns() - self->refreshed_ns >= REFRESH_NS) {
+		self->refreshed_ns = now_ns();
+		r = syscall_writer_refresh(self->writer, err);
 		if (!r)
 			r = recording_clock(self->recording, err);
 	}
@@ -127,30 +122,17 @@ static void *tracing_run(void *argument)
 	return NULL;
 }
 
-static int keep_pids(struct syscall_tracing *self, const struct syscall_source_options *options)
-{
-	pid_t *pids = reallocarray(self->pids, options->pid_count, sizeof(*pids));
-
-	if (!pids)
-		return -ENOMEM;
-	memcpy(pids, options->pids, options->pid_count * sizeof(*pids));
-	self->pids = pids;
-	self->pid_count = options->pid_count;
-	return 0;
-}
-
 int syscall_tracing_start(struct syscall_tracing *self,
 			  const struct syscall_source_options *options, struct err *err)
 {
 	struct syscall_totals totals;
-	int r = keep_pids(self, options);
+	int r;
 
-	if (r)
-		return err_set(err, r, "system calls: no memory");
+	self->pid = options->pids[0];
 	syscall_writer_begin(self->writer);
 	syscall_writer_totals(self->writer, &totals);
 	self->dropped_before = totals.collected.drops[DROP_FULL];
-	self->looked_ns = now_ns();
+	self->refreshed_ns = now_ns();
 	r = syscall_source_open(&self->source, options, err);
 	if (r)
 		return r;
@@ -183,31 +165,23 @@ static void count_thread(const struct syscall_thread *thread, void *context)
 					      thread->is_within, 0, count->err);
 }
 
-/* "232 0x5 ...": in a call; else "running", or "-1 ...". */
-static bool is_within_call(pid_t pid, pid_t tid)
-{
-	char path[64], text[256];
-	struct err ignored = { 0 };
-
-	snprintf(path, sizeof(path), "task/%d/syscall", (int)tid);
-	return proc_read_small(pid, path, text, sizeof(text), &ignored) > 0 && text[0] >= '0' &&
-	       text[0] <= '9';
-}
-
 /* Counts threads in calls that have not returned since tracing began. */
 static void count_silent(struct cut_count *count, pid_t pid)
 {
 	CLEANUP(free) pid_t *tids = NULL;
-	struct err ignored = { 0 };
+	struct blocked_call call;
 	size_t tid_count = 0;
 
-	if (proc_list(pid, "task", &tids, &tid_count, &ignored))
+	if (proc_list(pid, "task", &tids, &tid_count, NULL))
 		return;
-	for (size_t i = 0; !count->r && i < tid_count; i++)
-		if (!table_find(&count->threads, (uint64_t)tids[i], 0) &&
-		    is_within_call(pid, tids[i]))
+	for (size_t i = 0; !count->r && i < tid_count; i++) {
+		if (table_find(&count->threads, (uint64_t)tids[i], 0))
+			continue;
+		(void)thread_read_call(pid, tids[i], &call);
+		if (call.is_known)
 			count->r =
 				syscall_writer_cut(count->tracing->writer, pid, 1, 1, count->err);
+	}
 }
 
 static int count_cut(struct syscall_tracing *self, const pid_t *pids, size_t pid_count,
@@ -227,29 +201,17 @@ static int count_dropped(struct syscall_tracing *self, struct err *err)
 {
 	struct syscall_counts counts;
 	struct syscall_totals totals;
-	uint64_t told;
+	uint64_t reported;
 	int r;
 
 	syscall_source_counts(self->source, &counts);
 	syscall_writer_totals(self->writer, &totals);
-	told = totals.collected.drops[DROP_FULL] - self->dropped_before;
-	r = syscall_writer_drop(self->writer, self->pids[0], DROP_FULL,
-				counts.dropped - MIN(told, counts.dropped), err);
+	reported = totals.collected.drops[DROP_FULL] - self->dropped_before;
+	r = syscall_writer_drop(self->writer, self->pid, DROP_FULL,
+				counts.dropped - MIN(reported, counts.dropped), err);
 	return r ? r
-		 : syscall_writer_drop(self->writer, self->pids[0], DROP_NO_RING, counts.untracked,
+		 : syscall_writer_drop(self->writer, self->pid, DROP_NO_RING, counts.untracked,
 				       err);
-}
-
-static int drain_rest(struct syscall_tracing *self, struct err *err)
-{
-	const struct timespec a_moment = { 0, 1000000 };
-	int r = 0;
-
-	for (unsigned i = 0; !r && i < LAST_DRAINS; i++) {
-		r = drain_once(self, err);
-		nanosleep(&a_moment, NULL);
-	}
-	return r;
 }
 
 int syscall_tracing_pause(struct syscall_tracing *self, struct err *err)
@@ -265,14 +227,16 @@ int syscall_tracing_pause(struct syscall_tracing *self, struct err *err)
 	if (!r)
 		r = syscall_source_list(self->source, &pids, &pid_count, err);
 	syscall_source_stop(self->source);
-	if (!r)
-		r = drain_rest(self, err);
+	for (unsigned i = 0; !r && i < LAST_DRAINS; i++) {
+		r = drain_once(self, err);
+		sleep_ns(1000000);
+	}
 	if (!r)
 		r = count_cut(self, pids, pid_count, err);
 	if (!r)
 		r = count_dropped(self, err);
 	if (!r)
-		r = syscall_writer_look(self->writer, err);
+		r = syscall_writer_refresh(self->writer, err);
 	if (!r)
 		r = syscall_writer_flush(self->writer, /* everything */ true, err);
 	show_totals(self);

@@ -12,8 +12,8 @@
 struct syscall_tracing;
 
 /* Fails where it is not possible, or not allowed. */
-int syscall_tracing_new(struct syscall_tracing **ret, struct recording *recording,
-			struct programs *programs, struct err *err) MUST_CHECK;
+int syscall_tracing_new(struct syscall_tracing **ret, struct programs *programs,
+			struct err *err) MUST_CHECK;
 void syscall_tracing_free(struct syscall_tracing *tracing);
 
 /* Returns when tracing runs. */

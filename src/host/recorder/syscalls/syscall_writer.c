@@ -15,14 +15,13 @@
 #define CLOCK_NS   50000000u
 #define VALUES_MAX 4u
 
-int syscall_writer_new(struct syscall_writer **ret, struct recording *recording,
-		       struct programs *programs, struct err *err)
+int syscall_writer_new(struct syscall_writer **ret, struct programs *programs, struct err *err)
 {
 	struct syscall_writer *self = calloc(1, sizeof(*self));
 
 	if (!self)
 		return syscall_writer_no_memory(err);
-	self->recording = recording;
+	self->recording = programs->recording;
 	self->programs = programs;
 	for (uint32_t i = 0; i < SYSCALL_NUMBERS_MAX; i++)
 		self->shapes[i] = syscall_shape(i);
@@ -109,26 +108,20 @@ static void function_describe(struct trace_function *ret, int32_t number, bool i
 		ret->values[ret->value_count++] = VALUE_RESULT;
 }
 
-/* All numbers beyond the limit share one function: a program can make up any number. */
-static uint32_t function_index(const struct syscall_record *record)
-{
-	uint32_t index = MIN((uint32_t)record->number, (uint32_t)SYSCALL_NUMBERS_MAX);
-
-	return record->flags & SYSCALL_32_BIT ? index + SYSCALL_NUMBERS_MAX + 1 : index;
-}
-
 static int function_find(struct syscall_writer *self, struct writer_process *process,
 			 const struct syscall_record *record, uint32_t *ret, struct err *err)
 {
-	uint32_t *known = &process->functions[function_index(record)];
-	bool is_number = (uint32_t)record->number < SYSCALL_NUMBERS_MAX;
+	/* All numbers beyond the limit share one function: a program can make up any number. */
+	uint32_t index = MIN((uint32_t)record->number, (uint32_t)SYSCALL_NUMBERS_MAX);
+	bool is_32_bit = record->flags & SYSCALL_32_BIT;
+	uint32_t *known = &process->functions[is_32_bit ? index + SYSCALL_NUMBERS_MAX + 1 : index];
 	struct list_head which = { .process = process->number, .count = 1 };
 	struct trace_function function;
 	int r;
 
 	if (!*known) {
-		function_describe(&function, is_number ? record->number : -1,
-				  record->flags & SYSCALL_32_BIT, shape_of(self, record));
+		function_describe(&function, index < SYSCALL_NUMBERS_MAX ? record->number : -1,
+				  is_32_bit, shape_of(self, record));
 		r = recording_functions(self->recording, &which, &function, err);
 		if (r)
 			return r;
@@ -168,19 +161,13 @@ static int put_file(struct syscall_writer *self, struct writer_thread *thread,
 	return put_record(self, thread, &record.name.head, err);
 }
 
-static const char *path_of(struct writer_process *process, const struct syscall_record *record,
-			   uint8_t shape)
-{
-	if (shape & SYSCALL_EXECUTES)
-		return process->executing;
-	return record->path_bytes ? record->path : "";
-}
-
 /* The file of a call: its path, or, where that is empty, what its descriptor refers to. */
 static int find_file(struct writer_process *process, const struct syscall_record *record,
 		     uint8_t shape, struct syscall_file *ret)
 {
-	const char *path = path_of(process, record, shape);
+	const char *path = shape & SYSCALL_EXECUTES ? process->executing
+			   : record->path_bytes     ? record->path
+						    : "";
 
 	ret->number = 0;
 	ret->is_new = false;
@@ -205,48 +192,35 @@ static int follow_files(struct writer_process *process, const struct syscall_rec
 				    shape & by_path ? file : 0);
 }
 
-struct call_record {
-	struct record_call call;
-	uint64_t values[VALUES_MAX];
-};
-
-static void call_add(struct call_record *record, uint64_t value)
-{
-	record->values[record->call.head.count++] = value;
-}
-
-/* Rounded times must not let a call begin before the previous one has ended. */
-static void call_time(const struct syscall_writer *self, struct writer_thread *thread,
-		      const struct syscall_record *record, struct record_call *ret)
-{
-	uint64_t end = tick_clock_ticks(&self->clock, record->end_ns),
-		 begin = tick_clock_ticks(&self->clock, record->begin_ns);
-
-	ret->begin = MAX(begin, thread->last_end);
-	ret->end = thread->last_end = MAX(end, ret->begin);
-}
-
 static int put_call(struct syscall_writer *self, struct writer_thread *thread,
 		    const struct syscall_record *record, uint8_t shape, uint32_t function,
 		    uint64_t file, struct err *err)
 {
-	struct call_record made = { .call = { .head.kind = RECORD_CALL, .function = function } };
+	struct {
+		struct record_call call;
+		uint64_t values[VALUES_MAX];
+	} made = { .call = { .head.kind = RECORD_CALL, .function = function } };
+	uint64_t begin = tick_clock_ticks(&self->clock, record->begin_ns),
+		 end = tick_clock_ticks(&self->clock, record->end_ns), *value = made.values;
 
-	call_time(self, thread, record, &made.call);
+	/* Rounded times must not let a call begin before the previous one has ended. */
+	made.call.begin = MAX(begin, thread->last_end);
+	made.call.end = thread->last_end = MAX(end, made.call.begin);
 	if (shape & SYSCALL_DESCRIPTOR)
-		call_add(&made, (uint64_t)(int64_t)record->descriptor);
+		*value++ = (uint64_t)(int64_t)record->descriptor;
 	if (shape & (SYSCALL_DESCRIPTOR | SYSCALL_PATH_FIRST | SYSCALL_PATH_SECOND))
-		call_add(&made, file);
+		*value++ = file;
 	if (shape & SYSCALL_SIZE)
-		call_add(&made, record->size);
+		*value++ = record->size;
 	if (!(shape & SYSCALL_NO_RESULT))
-		call_add(&made, (uint64_t)record->result);
+		*value++ = (uint64_t)record->result;
+	made.call.head.count = (uint8_t)(value - made.values);
 	made.call.head.size = (uint16_t)record_call_size(made.call.head.count);
 	return put_record(self, thread, &made.call.head, err);
 }
 
-static int take_call(struct syscall_writer *self, const struct syscall_record *record,
-		     struct err *err)
+static int add_call(struct syscall_writer *self, const struct syscall_record *record,
+		    struct err *err)
 {
 	uint8_t shape = shape_of(self, record);
 	struct writer_process *process;
@@ -270,13 +244,7 @@ static int take_call(struct syscall_writer *self, const struct syscall_record *r
 	return r ? r : put_call(self, thread, record, shape, function, file.number, err);
 }
 
-static int take_began_before(struct syscall_writer *self, const struct syscall_record *record,
-			     struct err *err)
-{
-	return syscall_writer_cut(self, (pid_t)record->pid, 0, 1, err);
-}
-
-static int take_executing(struct syscall_writer *self, const struct syscall_record *record,
+static int note_executing(struct syscall_writer *self, const struct syscall_record *record,
 			  struct err *err)
 {
 	struct writer_process *process;
@@ -288,15 +256,9 @@ static int take_executing(struct syscall_writer *self, const struct syscall_reco
 	return r;
 }
 
-static int take_forked(struct syscall_writer *self, const struct syscall_record *record,
-		       struct err *err)
-{
-	return writer_process_begin(self, (pid_t)record->pid, err);
-}
-
 /* The path of an exec belongs to the call record that follows when exec returns. */
-static int take_executed(struct syscall_writer *self, const struct syscall_record *record,
-			 struct err *err)
+static int begin_executed(struct syscall_writer *self, const struct syscall_record *record,
+			  struct err *err)
 {
 	struct writer_process *process = writer_process_known(self, (pid_t)record->pid);
 	char executing[SYSCALL_PATH_MAX] = "";
@@ -311,39 +273,27 @@ static int take_executed(struct syscall_writer *self, const struct syscall_recor
 	return r;
 }
 
-static int take_ended(struct syscall_writer *self, const struct syscall_record *record,
-		      struct err *err)
+int syscall_writer_add(struct syscall_writer *self, const struct syscall_record *record,
+		       struct err *err)
 {
-	return writer_process_end(self, (pid_t)record->pid, err);
-}
+	pid_t pid = (pid_t)record->pid;
 
-int syscall_writer_take(struct syscall_writer *self, const struct syscall_record *record,
-			struct err *err)
-{
-	static int (*const takers[SYSCALL_RECORD_KINDS])(
-		struct syscall_writer *, const struct syscall_record *, struct err *) = {
-		[SYSCALL_RETURNED] = take_call,       [SYSCALL_BEGAN_BEFORE] = take_began_before,
-		[SYSCALL_EXECUTING] = take_executing, [SYSCALL_FORKED] = take_forked,
-		[SYSCALL_EXECUTED] = take_executed,   [SYSCALL_THREAD_ENDED] = thread_end,
-		[SYSCALL_ENDED] = take_ended,
-	};
-
-	return takers[record->kind](self, record, err);
-}
-
-int syscall_writer_drop(struct syscall_writer *self, pid_t pid, enum drop_reason reason,
-			uint64_t count, struct err *err)
-{
-	struct writer_process *process;
-	struct writer_thread *thread;
-	int r = count ? writer_process_find(self, pid, &process, err) : 0;
-
-	if (!count || r)
-		return r;
-	r = writer_thread_find(self, process, pid, &thread, err);
-	if (!r)
-		thread_drop(self, thread, reason, count);
-	return r;
+	switch (record->kind) {
+	case SYSCALL_RETURNED:
+		return add_call(self, record, err);
+	case SYSCALL_BEGAN_BEFORE:
+		return syscall_writer_cut(self, pid, 0, 1, err);
+	case SYSCALL_EXECUTING:
+		return note_executing(self, record, err);
+	case SYSCALL_FORKED:
+		return writer_process_begin(self, pid, err);
+	case SYSCALL_EXECUTED:
+		return begin_executed(self, record, err);
+	case SYSCALL_THREAD_ENDED:
+		return thread_end(self, record, err);
+	default: /* SYSCALL_ENDED */
+		return writer_process_end(self, pid, err);
+	}
 }
 
 int syscall_writer_cut(struct syscall_writer *self, pid_t pid, uint64_t under_way,
@@ -361,10 +311,25 @@ int syscall_writer_cut(struct syscall_writer *self, pid_t pid, uint64_t under_wa
 	return 0;
 }
 
+int syscall_writer_drop(struct syscall_writer *self, pid_t pid, enum drop_reason reason,
+			uint64_t count, struct err *err)
+{
+	struct writer_process *process;
+	struct writer_thread *thread;
+	int r = count ? writer_process_find(self, pid, &process, err) : 0;
+
+	if (!count || r)
+		return r;
+	r = writer_thread_find(self, process, pid, &thread, err);
+	if (!r)
+		thread_drop(self, thread, reason, count);
+	return r;
+}
+
 void syscall_writer_begin(struct syscall_writer *self)
 {
 	self->now_ns = now_ns();
-	tick_clock_look(&self->clock);
+	tick_clock_update(&self->clock);
 	for (size_t i = self->thread_count; i-- > 0;)
 		self->threads[i]->dropped = 0;
 	for (size_t i = self->process_count; i-- > 0;)
@@ -377,7 +342,7 @@ int syscall_writer_flush(struct syscall_writer *self, bool everything, struct er
 
 	self->now_ns = now_ns();
 	if (self->now_ns - self->clock.latest.monotonic_ns >= CLOCK_NS)
-		tick_clock_look(&self->clock);
+		tick_clock_update(&self->clock);
 	for (size_t i = 0; !r && i < self->thread_count; i++)
 		if (everything || slot_is_due(&self->threads[i]->slot, self->now_ns))
 			r = slot_flush(&self->threads[i]->slot, self->recording, err);
@@ -386,7 +351,7 @@ int syscall_writer_flush(struct syscall_writer *self, bool everything, struct er
 	return r;
 }
 
-int syscall_writer_look(struct syscall_writer *self, struct err *err)
+int syscall_writer_refresh(struct syscall_writer *self, struct err *err)
 {
 	int r = 0;
 

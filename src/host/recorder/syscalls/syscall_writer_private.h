@@ -4,8 +4,8 @@
 #pragma once
 
 #include "host/collect/slot.h"
+#include "host/recorder/base/tick_clock.h"
 #include "host/recorder/syscalls/syscall_writer.h"
-#include "host/recorder/tick_clock.h"
 #include "host/syscalls/syscall_files.h"
 #include "host/syscalls/syscall_table.h"
 

@@ -39,22 +39,6 @@ void writer_process_free(struct writer_process *process)
 	free(process);
 }
 
-/* The number of its current program; a process that has ended already is known by its pid only. */
-static int program_number(struct syscall_writer *self, pid_t pid, uint32_t *ret, struct err *err)
-{
-	struct recorded_process bare = {
-		.pid = pid, .name = "", .executable = "", .command = "", .folder = ""
-	};
-	struct err ignored = { 0 };
-	int r;
-
-	if (!programs_number(self->programs, pid, ret, &ignored))
-		return 0;
-	r = recording_process(self->recording, &bare, err);
-	*ret = bare.number;
-	return r;
-}
-
 static struct writer_process *process_add(struct syscall_writer *self, pid_t pid, uint32_t number)
 {
 	struct writer_process *process = calloc(1, sizeof(*process));
@@ -87,6 +71,7 @@ struct writer_process *writer_process_known(const struct syscall_writer *self, p
 int writer_process_find(struct syscall_writer *self, pid_t pid, struct writer_process **ret,
 			struct err *err)
 {
+	const struct sampled_process process = { .pid = pid };
 	uint32_t number;
 	int r = 0;
 
@@ -94,7 +79,7 @@ int writer_process_find(struct syscall_writer *self, pid_t pid, struct writer_pr
 	if (*ret)
 		return 0;
 	if (!programs_find(self->programs, pid, &number))
-		r = program_number(self, pid, &number, err);
+		r = programs_number_any(self->programs, &process, &number, err);
 	if (r)
 		return r;
 	*ret = process_add(self, pid, number);
@@ -142,11 +127,12 @@ int writer_process_end(struct syscall_writer *self, pid_t pid, struct err *err)
 
 int writer_process_begin(struct syscall_writer *self, pid_t pid, struct err *err)
 {
+	const struct sampled_process process = { .pid = pid };
 	uint32_t number;
 	int r = writer_process_end(self, pid, err);
 
 	if (!r)
-		r = program_number(self, pid, &number, err);
+		r = programs_number_any(self->programs, &process, &number, err);
 	if (r)
 		return r;
 	return process_add(self, pid, number) ? 0 : syscall_writer_no_memory(err);
@@ -183,19 +169,16 @@ static int thread_add(struct syscall_writer *self, const struct writer_process *
 	return 0;
 }
 
-static struct writer_thread *thread_known(const struct syscall_writer *self, pid_t pid, pid_t tid)
-{
-	const struct table_entry *entry =
-		table_find(&self->thread_indexes, (uint64_t)tid, (uint64_t)pid);
-
-	return entry ? self->threads[entry->value] : NULL;
-}
-
 int writer_thread_find(struct syscall_writer *self, const struct writer_process *process, pid_t tid,
 		       struct writer_thread **ret, struct err *err)
 {
-	*ret = thread_known(self, process->pid, tid);
-	return *ret ? 0 : thread_add(self, process, tid, ret, err);
+	const struct table_entry *entry =
+		table_find(&self->thread_indexes, (uint64_t)tid, (uint64_t)process->pid);
+
+	if (!entry)
+		return thread_add(self, process, tid, ret, err);
+	*ret = self->threads[entry->value];
+	return 0;
 }
 
 void writer_process_renew(struct syscall_writer *self, struct writer_process *process)

@@ -46,7 +46,7 @@ static bool is_device_name(const char *name)
 	return has_capital;
 }
 
-static int choice_take(struct counter_choice *self, const char *name, struct err *err)
+static int choice_add(struct counter_choice *self, const char *name, struct err *err)
 {
 	struct err refusal = { 0 };
 	int r = counter_events_parse(&self->events, name, &counter_sources_system, &refusal);
@@ -63,16 +63,6 @@ static int choice_take(struct counter_choice *self, const char *name, struct err
 	}
 	self->texts[self->text_count] = strdup(name);
 	return self->texts[self->text_count++] ? 0 : err_set(err, -ENOMEM, "counters: no memory");
-}
-
-static int choice_take_list(struct counter_choice *self, const char *list, struct err *err)
-{
-	char name[1024];
-	int r = 0;
-
-	while (!r && list_next(&list, name, sizeof(name)))
-		r = choice_take(self, name, err);
-	return r;
 }
 
 /* A queue's waves are counted only if its own bit allows it, and the driver sets that for all
@@ -105,12 +95,11 @@ static int devices_open(struct counter_choice *self, struct err *err)
 					   .window_ns = self->options.interval_ns };
 	int r = counter_collection_open(&self->devices, &wish, err);
 
-	self->has_devices = !r;
-	if (!r)
-		note_invisible(self);
 	if (r)
 		return err_while(err, "counter%s '%s'%s", plural(self->text_count), self->texts[0],
 				 self->text_count > 1 ? " and others" : "");
+	self->has_devices = true;
+	note_invisible(self);
 	if (!self->devices.plan.unknown[0])
 		return 0;
 	err_set(err, -ENOENT, "neither an event nor a counter of %s: %s",
@@ -119,19 +108,14 @@ static int devices_open(struct counter_choice *self, struct err *err)
 	return err_exit(err, EXIT_USAGE);
 }
 
-static int interval_check(uint64_t interval_ns, struct err *err)
-{
-	if (interval_ns >= COUNTER_INTERVAL_LEAST_NS)
-		return 0;
-	err_set(err, -EINVAL, "--counter-interval: at least 1ms");
-	return err_exit(err, EXIT_USAGE);
-}
-
 static int choice_begin(struct counter_choice *ret, uint64_t interval_ns, struct err *err)
 {
 	*ret = (struct counter_choice){ 0 };
 	ret->options.interval_ns = interval_ns ? interval_ns : COUNTER_INTERVAL_NS;
-	return interval_check(ret->options.interval_ns, err);
+	if (ret->options.interval_ns >= COUNTER_INTERVAL_LEAST_NS)
+		return 0;
+	err_set(err, -EINVAL, "--counter-interval: at least 1ms");
+	return err_exit(err, EXIT_USAGE);
 }
 
 int counter_choice_make_gpus(struct counter_choice *ret, uint64_t interval_ns, struct err *err)
@@ -145,10 +129,12 @@ int counter_choice_make_gpus(struct counter_choice *ret, uint64_t interval_ns, s
 int counter_choice_make(struct counter_choice *ret, const char *const *lists, size_t count,
 			uint64_t interval_ns, struct err *err)
 {
+	char name[1024];
 	int r = choice_begin(ret, interval_ns, err);
 
 	for (size_t i = 0; !r && i < count; i++)
-		r = choice_take_list(ret, lists[i], err);
+		for (const char *list = lists[i]; !r && list_next(&list, name, sizeof(name));)
+			r = choice_add(ret, name, err);
 	if (!r && ret->text_count)
 		r = devices_open(ret, err);
 	if (!r && !ret->events.count && !ret->text_count) {

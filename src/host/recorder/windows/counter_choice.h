@@ -6,7 +6,7 @@
 
 #include "host/counters/amd/request.h"
 #include "host/counters/event.h"
-#include "host/recorder/windows/window_batch.h"
+#include "host/recorder/windows/windows.h"
 
 #define CHOICE_NAMES_MAX 64u
 

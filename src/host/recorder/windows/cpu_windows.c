@@ -1,7 +1,7 @@
 /*
  * Reads the counters of processes at an interval.
  */
-#include "host/recorder/windows/cpu_windows.h"
+#include "host/recorder/windows/windows.h"
 
 #include "host/core/clock.h"
 #include "host/core/threads/worker.h"
@@ -20,16 +20,18 @@ struct cpu_metric {
 	struct recorded_metric facts;
 };
 
+struct cpu_process {
+	uint32_t number; /* in the recording */
+	bool is_over;    /* its last window is written */
+};
+
 struct cpu_windows {
 	struct programs *programs;
-	struct window_options options;
 	struct counter_events events;
 	struct counting counting;
 	bool is_open;
 	struct cpu_metric *metrics; /* all events of each process; by index */
-	size_t metric_count;
-	bool *is_over;     /* per process: its last window is written */
-	uint32_t *numbers; /* per process, in the recording */
+	struct cpu_process *processes;
 	struct window_batch batch;
 	char reasons[REASONS_MAX];
 
@@ -37,9 +39,8 @@ struct cpu_windows {
 	struct err failure;
 };
 
-int cpu_windows_new(struct cpu_windows **ret, struct recording *recording,
-		    struct programs *programs, const struct window_options *options,
-		    struct err *err)
+int cpu_windows_new(struct cpu_windows **ret, struct programs *programs,
+		    const struct window_options *options, struct err *err)
 {
 	struct cpu_windows *self = calloc(1, sizeof(*self));
 
@@ -47,9 +48,9 @@ int cpu_windows_new(struct cpu_windows **ret, struct recording *recording,
 		return err_set(err, -ENOMEM, "counters: no memory");
 	worker_init(&self->worker);
 	self->programs = programs;
-	self->options = *options;
 	self->events = *options->events;
-	self->batch.recording = recording;
+	self->batch =
+		(struct window_batch){ .recording = programs->recording, .options = *options };
 	*ret = self;
 	return 0;
 }
@@ -60,11 +61,9 @@ static void counting_end(struct cpu_windows *self)
 		counting_close(&self->counting);
 	self->is_open = false;
 	free(self->metrics);
-	free(self->is_over);
-	free(self->numbers);
+	free(self->processes);
 	self->metrics = NULL;
-	self->is_over = NULL;
-	self->numbers = NULL;
+	self->processes = NULL;
 }
 
 void cpu_windows_free(struct cpu_windows *self)
@@ -74,7 +73,7 @@ void cpu_windows_free(struct cpu_windows *self)
 	worker_stop(&self->worker);
 	worker_done(&self->worker);
 	counting_end(self);
-	window_batch_done(&self->batch);
+	free(self->batch.items);
 	free(self);
 }
 
@@ -88,16 +87,15 @@ static struct cpu_metric *metric_of(const struct cpu_windows *self, size_t proce
 	return &self->metrics[process * self->events.count + event];
 }
 
-static bool is_refused(const struct cpu_windows *self, size_t process, size_t event)
+static const struct counter_answer *answer_of(const struct cpu_windows *self, size_t process,
+					      size_t event)
 {
-	return counting_answer(&self->counting, &self->counting.processes[process], event)->refusal;
+	return counting_answer(&self->counting, &self->counting.processes[process], event);
 }
 
 /* Why an event is not counted; each reason is reported once. */
 static void reason_add(struct cpu_windows *self, size_t process, size_t event)
 {
-	const struct counter_answer *answer =
-		counting_answer(&self->counting, &self->counting.processes[process], event);
 	const struct counter_event *item = &self->events.items[event];
 	struct counter_machine machine;
 	struct counter_reason reason;
@@ -105,8 +103,8 @@ static void reason_add(struct cpu_windows *self, size_t process, size_t event)
 	char line[512];
 
 	counter_machine_read(&machine);
-	if (!counter_reason_find(item, answer, &(struct count){ .status = COUNT_NOT_COUNTED },
-				 &machine, &reason))
+	if (!counter_reason_find(item, answer_of(self, process, event),
+				 &(struct count){ .status = COUNT_NOT_COUNTED }, &machine, &reason))
 		return;
 	snprintf(line, sizeof(line), "%s: %s%s%s\n", item->name, reason.why,
 		 reason.fix[0] ? "; " : "", reason.fix);
@@ -116,12 +114,11 @@ static void reason_add(struct cpu_windows *self, size_t process, size_t event)
 
 static int metric_make(struct cpu_windows *self, size_t process, size_t event, struct err *err)
 {
-	const struct counted_process *counted = &self->counting.processes[process];
 	const struct counter_event *item = &self->events.items[event];
 	struct cpu_metric *metric = metric_of(self, process, event);
 
-	counter_shown_name(item, counting_answer(&self->counting, counted, event), metric->name);
-	metric->facts = (struct recorded_metric){ .process = self->numbers[process],
+	counter_shown_name(item, answer_of(self, process, event), metric->name);
+	metric->facts = (struct recorded_metric){ .process = self->processes[process].number,
 						  .form = METRIC_COUNT,
 						  .device = METRIC_NO_DEVICE,
 						  .source = "perf",
@@ -137,15 +134,14 @@ static int metrics_make(struct cpu_windows *self, struct err *err)
 	int r = 0;
 
 	self->metrics = calloc(self->counting.count * self->events.count, sizeof(*self->metrics));
-	self->is_over = calloc(self->counting.count, sizeof(*self->is_over));
-	self->numbers = calloc(self->counting.count, sizeof(*self->numbers));
-	if (!self->metrics || !self->is_over || !self->numbers)
+	self->processes = calloc(self->counting.count, sizeof(*self->processes));
+	if (!self->metrics || !self->processes)
 		return err_set(err, -ENOMEM, "counters: no memory");
 	for (size_t i = 0; !r && i < self->counting.count; i++) {
 		r = programs_number(self->programs, self->counting.processes[i].pid,
-				    &self->numbers[i], err);
+				    &self->processes[i].number, err);
 		for (size_t k = 0; !r && k < self->events.count; k++) {
-			if (is_refused(self, i, k))
+			if (answer_of(self, i, k)->refusal)
 				reason_add(self, i, k);
 			else
 				r = metric_make(self, i, k, err);
@@ -166,9 +162,7 @@ static int window_write(struct cpu_windows *self, const struct cpu_metric *metri
 		.value = count_has_value(count) ? (double)count->value : 0,
 	};
 
-	if (self->options.observe)
-		self->options.observe(self->options.context, &metric->facts, &window);
-	return window_batch_add(&self->batch, &window, err);
+	return window_batch_add(&self->batch, &metric->facts, &window, err);
 }
 
 /* If the process has executed another program, later windows belong to that one. */
@@ -178,11 +172,11 @@ static int process_renew(struct cpu_windows *self, size_t process, struct err *e
 	int r = 0;
 
 	if (!programs_find(self->programs, self->counting.processes[process].pid, &number) ||
-	    number == self->numbers[process])
+	    number == self->processes[process].number)
 		return 0;
-	self->numbers[process] = number;
+	self->processes[process].number = number;
 	for (size_t i = 0; !r && i < self->events.count; i++)
-		if (!is_refused(self, process, i))
+		if (!answer_of(self, process, i)->refusal)
 			r = metric_make(self, process, i, err);
 	return r;
 }
@@ -192,15 +186,15 @@ static int process_write(struct cpu_windows *self, size_t process, struct err *e
 	struct counted_subject subject;
 	int r = 0;
 
-	if (self->is_over[process])
+	if (self->processes[process].is_over)
 		return 0;
 	counting_whole(&self->counting, &self->counting.processes[process], /* is_interval */ true,
 		       &subject);
 	for (size_t i = 0; !r && i < self->events.count; i++)
-		if (!is_refused(self, process, i))
+		if (!answer_of(self, process, i)->refusal)
 			r = window_write(self, metric_of(self, process, i), &subject.counts[i],
 					 err);
-	self->is_over[process] = subject.has_ended;
+	self->processes[process].is_over = subject.has_ended;
 	return r ? r : process_renew(self, process, err);
 }
 
@@ -218,7 +212,8 @@ static int windows_end(struct cpu_windows *self, struct err *err)
 static void *windows_run(void *argument)
 {
 	struct cpu_windows *self = argument;
-	uint64_t next_ns = self->counting.begin_ns + self->options.interval_ns;
+	uint64_t interval_ns = self->batch.options.interval_ns;
+	uint64_t next_ns = self->counting.begin_ns + interval_ns;
 	struct err err = { 0 };
 
 	while (worker_sleep_until(&self->worker, next_ns)) {
@@ -231,7 +226,7 @@ static void *windows_run(void *argument)
 		if (!counting_find_alive(&self->counting))
 			break;
 		while (next_ns <= now_ns()) /* a late window, not a lost one */
-			next_ns += self->options.interval_ns;
+			next_ns += interval_ns;
 	}
 	return NULL;
 }

@@ -2,11 +2,12 @@
  * Readings are foreign bytes that were checked one by one; whether they fit together is checked
  * here.  On the collector's thread.
  */
-#include "host/recorder/windows/device_windows.h"
+#include "host/recorder/windows/windows.h"
 
 #include "host/core/text/print.h"
 #include "host/counters/amd/formulas.h"
 #include "host/counters/amd/request.h"
+#include "host/recorder/base/tick_clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -23,7 +24,6 @@ struct known_device {
 };
 
 struct device_windows {
-	struct window_options options;
 	struct counter_formulas formulas;
 	struct known_device *devices[COUNTER_DEVICES_MAX];
 	size_t device_count;
@@ -39,8 +39,7 @@ int device_windows_new(struct device_windows **ret, struct recording *recording,
 
 	if (!self)
 		return err_set(err, -ENOMEM, "counters: no memory");
-	self->options = *options;
-	self->batch.recording = recording;
+	self->batch = (struct window_batch){ .recording = recording, .options = *options };
 	counter_formulas_init(&self->formulas, options->devices->facts,
 			      options->devices->fact_count);
 	tick_clock_begin(&self->clock);
@@ -58,7 +57,7 @@ void device_windows_free(struct device_windows *self)
 		free(self->devices[i]);
 	}
 	counter_formulas_done(&self->formulas);
-	window_batch_done(&self->batch);
+	free(self->batch.items);
 	free(self);
 }
 
@@ -95,7 +94,7 @@ static int metrics_announce(struct device_windows *self, struct known_device *de
 static int device_add(struct device_windows *self, uint64_t number, struct known_device **ret,
 		      struct err *err)
 {
-	const struct counter_devices *all = &self->options.devices->devices;
+	const struct counter_devices *all = &self->batch.options.devices->devices;
 	struct known_device *device;
 	const struct counter_device *known = NULL;
 
@@ -120,18 +119,6 @@ static int device_add(struct device_windows *self, uint64_t number, struct known
 	return metrics_announce(self, device, err);
 }
 
-static int device_find(struct device_windows *self, uint64_t number, struct known_device **ret,
-		       struct err *err)
-{
-	for (size_t i = 0; i < self->device_count; i++)
-		if (self->devices[i]->number == number) {
-			*ret = self->devices[i];
-			return 0;
-		}
-	*ret = NULL;
-	return device_add(self, number, ret, err);
-}
-
 /* The counts since the previous reading; false: another tool has used the counters meanwhile, and
  * the time between is not known. */
 static bool difference_make(struct known_device *device, const struct device_reading *reading)
@@ -152,14 +139,6 @@ static bool difference_make(struct known_device *device, const struct device_rea
 	return true;
 }
 
-static void reading_keep(struct known_device *device, const struct device_reading *reading)
-{
-	device->begin = reading->begin;
-	device->at = reading->at;
-	device->count = reading->count;
-	memcpy(device->counts, reading->counts, reading->count * sizeof(*device->counts));
-}
-
 static int metric_write(struct device_windows *self, const struct known_device *device,
 			uint32_t index, struct recorded_window *window, struct err *err)
 {
@@ -175,25 +154,31 @@ static int metric_write(struct device_windows *self, const struct known_device *
 	window->value = r ? 0 : counter_values_sum(&values);
 	free(values.items);
 	self->count++;
-	if (self->options.observe)
-		self->options.observe(self->options.context, &device->metrics[index], window);
-	return window_batch_add(&self->batch, window, err);
+	return window_batch_add(&self->batch, &device->metrics[index], window, err);
 }
 
 int device_windows_take(void *context, const struct device_reading *reading, struct err *err)
 {
 	struct device_windows *self = context;
-	struct known_device *device;
+	struct known_device *device = NULL;
 	uint64_t from, is_sound;
 	struct recorded_window window;
-	int r = device_find(self, reading->device, &device, err);
+	int r = 0;
 
+	for (size_t i = 0; i < self->device_count; i++)
+		if (self->devices[i]->number == reading->device)
+			device = self->devices[i];
+	if (!device)
+		r = device_add(self, reading->device, &device, err);
 	if (r || !device)
 		return r;
 	from = device->count && device->begin == reading->begin ? device->at : reading->begin;
 	is_sound = reading->at > from && difference_make(device, reading);
-	reading_keep(device, reading);
-	tick_clock_look(&self->clock);
+	device->begin = reading->begin;
+	device->at = reading->at;
+	device->count = reading->count;
+	memcpy(device->counts, reading->counts, reading->count * sizeof(*device->counts));
+	tick_clock_update(&self->clock);
 	window = (struct recorded_window){ .begin_ns = tick_clock_ns(&self->clock, from),
 					   .end_ns = tick_clock_ns(&self->clock, reading->at) };
 	for (uint32_t i = 0; is_sound && !r && i < self->formulas.count; i++)

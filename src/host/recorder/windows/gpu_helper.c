@@ -4,22 +4,29 @@
  */
 #include "host/recorder/windows/gpu_helper.h"
 
+#include "host/attach/children/blobs.h"
+#include "host/attach/children/spawn.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
+#include "host/core/notes.h"
 #include "host/core/self/interrupt.h"
 #include "host/process/runtimes.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 
 #define LIST_MS     60000
 #define STEP_MS     100
 #define NS_PER_MS   1000000ull
 #define FOLDER_ROOM 200u
+#define END_NS      2000000000ull
+#define KILL_NS     1000000000ull
+#define STEP_NS     2000000
 
 static const struct {
 	const char *what, *why, *fix;
@@ -67,27 +74,18 @@ static bool is_of_names(uint32_t code)
 	       code == GPU_PM_NOT_OF_WINDOWS;
 }
 
-/* Can the folder be passed to a shell, and as one part of LD_LIBRARY_PATH?  The target may have
- * named it. */
-static bool is_plain(const char *folder)
+/* The folder of the libcupti that the process has mapped; "": none, or a name that cannot be passed
+ * to a shell, and as one part of LD_LIBRARY_PATH.  The target may have named it. */
+static void profiler_folder(pid_t pid, char ret[FOLDER_ROOM])
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 				    "0123456789/._+-";
-
-	return folder[0] == '/' && !folder[strspn(folder, plain)];
-}
-
-/* The folder of the libcupti that the process has mapped; "": none, or a name that cannot be passed
- * on. */
-static void profiler_folder(pid_t pid, char ret[FOLDER_ROOM])
-{
 	const struct runtime_library *it;
 	const char *path = NULL;
 	struct maps maps = { 0 };
-	struct err unused = { 0 };
 
 	ret[0] = '\0';
-	if (pid <= 0 || maps_read(pid, &maps, &unused))
+	if (pid <= 0 || maps_read(pid, &maps, NULL))
 		return;
 	for (it = runtime_libraries; it->stem && !path; it++)
 		if (it->runtime == RUNTIME_CUDA && !it->reveals)
@@ -96,25 +94,15 @@ static void profiler_folder(pid_t pid, char ret[FOLDER_ROOM])
 		snprintf(ret, FOLDER_ROOM, "%s", path);
 		*strrchr(ret, '/') = '\0';
 	}
-	if (!is_plain(ret))
+	if (ret[0] != '/' || ret[strspn(ret, plain)])
 		ret[0] = '\0';
 	maps_done(&maps);
-}
-
-static void library_advise(pid_t pid, struct err *err)
-{
-	char folder[FOLDER_ROOM];
-
-	profiler_folder(pid, folder);
-	if (folder[0])
-		err_fix(err,
-			"LD_LIBRARY_PATH=%s limpet ... loads that of the process, if you trust it",
-			folder);
 }
 
 int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *err)
 {
 	uint32_t code = message->code < GPU_FAILURES ? message->code : (uint32_t)GPU_REFUSED;
+	char folder[FOLDER_ROOM] = "";
 
 	err_set(err, -ENODEV, "%s", failures[code].what);
 	if (code == GPU_PM_PASSES)
@@ -123,7 +111,11 @@ int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *
 		err_why(err, "%s", failures[code].why ? failures[code].why : message->text);
 	err_fix(err, "%s", failures[code].fix);
 	if (code == GPU_PM_NO_LIBRARY || code == GPU_PM_OLD_LIBRARY)
-		library_advise(pid, err);
+		profiler_folder(pid, folder);
+	if (folder[0])
+		err_fix(err,
+			"LD_LIBRARY_PATH=%s limpet ... loads that of the process, if you trust it",
+			folder);
 	return is_of_names(code) ? err_exit(err, EXIT_USAGE) : err->code;
 }
 
@@ -134,20 +126,13 @@ int gpu_helper_lost(struct err *err)
 			    "crash");
 }
 
-static bool message_is_sound(struct gpu_message *message)
-{
-	message->text[GPU_TEXT_MAX - 1] = message->more[GPU_MORE_MAX - 1] = '\0';
-	return message->magic == GPU_MAGIC && message->kind < GPU_MESSAGES &&
-	       message->device < GPU_DEVICES_MAX;
-}
-
 static int answer_is_late(struct err *err)
 {
 	return err_set(err, -ETIME, "no metrics of GPUs: limpet-nvml does not answer");
 }
 
-int gpu_helper_take(const struct helper *helper, int wait_ms, struct gpu_message *ret,
-		    struct err *err)
+int gpu_helper_receive(const struct gpu_helper *helper, int wait_ms, struct gpu_message *ret,
+		       struct err *err)
 {
 	struct pollfd wait = { helper->socket, POLLIN, 0 };
 	int r;
@@ -160,10 +145,13 @@ int gpu_helper_take(const struct helper *helper, int wait_ms, struct gpu_message
 		return answer_is_late(err);
 	if (recv(helper->socket, ret, sizeof(*ret), 0) != (ssize_t)sizeof(*ret))
 		return gpu_helper_lost(err);
-	return message_is_sound(ret) ? 0 : gpu_helper_lost(err);
+	ret->text[GPU_TEXT_MAX - 1] = ret->more[GPU_MORE_MAX - 1] = '\0';
+	return ret->magic == GPU_MAGIC && ret->kind < GPU_MESSAGES && ret->device < GPU_DEVICES_MAX
+		       ? 0
+		       : gpu_helper_lost(err);
 }
 
-int gpu_helper_wait(const struct helper *helper, uint64_t until_ns, struct gpu_message *ret,
+int gpu_helper_wait(const struct gpu_helper *helper, uint64_t until_ns, struct gpu_message *ret,
 		    struct err *err)
 {
 	int r = -ETIME;
@@ -173,38 +161,115 @@ int gpu_helper_wait(const struct helper *helper, uint64_t until_ns, struct gpu_m
 			return err_set(
 				err, -EINTR,
 				"no metrics of GPUs: interrupted before limpet-nvml was ready");
-		r = gpu_helper_take(helper, STEP_MS, ret, err);
+		r = gpu_helper_receive(helper, STEP_MS, ret, err);
 		if (r == -ETIME)
 			*err = (struct err){ 0 };
 	}
 	return r == -ETIME ? answer_is_late(err) : r;
 }
 
-int gpu_helper_order(const struct helper *helper, char order, struct err *err)
+int gpu_helper_order(const struct gpu_helper *helper, char order, struct err *err)
 {
 	return send(helper->socket, &order, 1, MSG_NOSIGNAL) == 1 ? 0 : gpu_helper_lost(err);
 }
 
-int gpu_helper_start(struct helper *ret, uint64_t interval_ms, pid_t pid, const char *pm_metrics,
-		     struct err *err)
+/* The child unblocks all signals: a caller may have blocked some.  It changes its directory: an
+ * empty part of LD_LIBRARY_PATH means the current one, in which any user may have put libraries. */
+static int helper_spawn(struct gpu_helper *helper, int program, int socket, char *const words[])
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	char path[64];
+	int r;
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", program);
+	sigemptyset(&none);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawnattr_init(&attributes);
+	r = posix_spawn_file_actions_adddup2(&actions, socket, STDIN_FILENO);
+	if (!r)
+		r = posix_spawn_file_actions_addchdir_np(&actions, "/");
+	if (!r)
+		r = posix_spawnattr_setsigmask(&attributes, &none);
+	if (!r) /* no terminal signals: its reader ends it */
+		r = posix_spawnattr_setflags(&attributes,
+					     POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP);
+	if (!r)
+		r = posix_spawn(&helper->pid, path, &actions, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -r;
+}
+
+int gpu_helper_start(struct gpu_helper *ret, uint64_t interval_ms, pid_t pid,
+		     const char *pm_metrics, struct err *err)
 {
 	CLEANUP(free) char *metrics = strdup(pm_metrics ? pm_metrics : "");
+	CLEANUP(close)
+	int program = program_open("limpet-nvml", blob_nvml, (size_t)(blob_nvml_end - blob_nvml));
 	char interval[24], number[24];
-	char *words[] = { (char[]){ "limpet-nvml" }, interval, number, NULL, NULL };
+	char *words[] = { (char[]){ "limpet-nvml" }, interval, number, pm_metrics ? metrics : NULL,
+			  NULL };
+	int pair[2], r;
 
+	*ret = (struct gpu_helper){ 0, -1 };
 	if (!metrics)
 		return err_set(err, -ENOMEM, "no memory for metrics of GPUs");
+	if (program < 0)
+		return err_set(err, program, "cannot make the program limpet-nvml: %s",
+			       strerror(-program));
 	snprintf(interval, sizeof(interval), "%llu", (unsigned long long)interval_ms);
 	snprintf(number, sizeof(number), "%d", (int)pid);
-	if (pm_metrics)
-		words[3] = metrics;
-	return helper_start_nvml(ret, words, err);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
+		return err_set(err, -errno, "a socket for limpet-nvml: %s", strerror(errno));
+	r = helper_spawn(ret, program, pair[1], words);
+	close(pair[1]);
+	if (!r) {
+		ret->socket = pair[0];
+		return 0;
+	}
+	close(pair[0]);
+	*ret = (struct gpu_helper){ 0, -1 };
+	return err_set(err, r, "cannot run limpet-nvml: %s", strerror(-r));
+}
+
+static bool helper_ends_within(const struct gpu_helper *helper, uint64_t time_ns)
+{
+	uint64_t end_ns = now_ns() + time_ns;
+
+	for (;;) {
+		pid_t pid = waitpid(helper->pid, NULL, WNOHANG);
+
+		if (pid == helper->pid || (pid < 0 && errno == ECHILD))
+			return true;
+		if (now_ns() >= end_ns)
+			return false;
+		sleep_ns(STEP_NS);
+	}
+}
+
+/* SIGKILL does not end a helper inside a driver's call until the driver returns. */
+void gpu_helper_end(struct gpu_helper *helper)
+{
+	if (helper->pid <= 0)
+		return;
+	close(helper->socket);
+	if (!helper_ends_within(helper, END_NS)) {
+		kill(helper->pid, SIGKILL);
+		if (!helper_ends_within(helper, KILL_NS))
+			note_add(
+				"limpet-nvml (%d) was killed and has not ended: a driver holds it; "
+				"it was left",
+				(int)helper->pid);
+	}
+	*helper = (struct gpu_helper){ 0, -1 };
 }
 
 int gpu_metrics_visit(gpu_metric_visitor *visit, void *context, struct err *err)
 {
 	struct gpu_message message = { 0 };
-	struct helper helper = { 0, -1 };
+	struct gpu_helper helper = { 0, -1 };
 	uint64_t until_ns = now_ns() + LIST_MS * NS_PER_MS;
 	int r = gpu_helper_start(&helper, 0, 0, "", err);
 
@@ -215,6 +280,6 @@ int gpu_metrics_visit(gpu_metric_visitor *visit, void *context, struct err *err)
 		if (!r && message.kind == GPU_COUNTED)
 			visit(message.text, message.more, context);
 	}
-	helper_end(&helper);
+	gpu_helper_end(&helper);
 	return r;
 }

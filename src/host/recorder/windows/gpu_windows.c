@@ -2,9 +2,8 @@
  * Writes the messages of limpet-nvml as windows.  They are checked: that process runs a library of
  * others.
  */
-#include "host/recorder/windows/gpu_windows.h"
+#include "host/recorder/windows/windows.h"
 
-#include "host/attach/children/helper.h"
 #include "host/core/clock.h"
 #include "host/core/text/print.h"
 #include "host/core/threads/worker.h"
@@ -15,7 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
 #define READY_MS     60000 /* a sleeping driver needs time to start, and CUPTI seconds a device */
 #define STOPPED_MS   5000
@@ -49,9 +47,8 @@ struct gpu_counted {
 
 struct gpu_windows {
 	struct programs *programs;
-	struct window_options options;
 	pid_t pid;
-	struct helper helper;
+	struct gpu_helper helper;
 	struct gpu_device devices[GPU_DEVICES_MAX];
 	struct gpu_counted counted[GPU_COUNTED_MAX];
 	uint32_t counted_count;
@@ -95,9 +92,8 @@ static int devices_learn(struct gpu_windows *self, struct err *err)
 	return r;
 }
 
-int gpu_windows_new(struct gpu_windows **ret, struct recording *recording,
-		    struct programs *programs, const struct window_options *options, pid_t pid,
-		    struct err *err)
+int gpu_windows_new(struct gpu_windows **ret, struct programs *programs,
+		    const struct window_options *options, pid_t pid, struct err *err)
 {
 	struct gpu_windows *self = calloc(1, sizeof(*self));
 	int r;
@@ -106,9 +102,9 @@ int gpu_windows_new(struct gpu_windows **ret, struct recording *recording,
 		return err_set(err, -ENOMEM, "no memory for metrics of GPUs");
 	worker_init(&self->worker);
 	self->programs = programs;
-	self->options = *options;
 	self->pid = pid;
-	self->batch.recording = recording;
+	self->batch =
+		(struct window_batch){ .recording = programs->recording, .options = *options };
 	r = gpu_helper_start(&self->helper, MAX(options->interval_ns / NS_PER_MS, 1u), pid,
 			     options->pm_metrics, err);
 	if (!r)
@@ -128,22 +124,18 @@ void gpu_windows_free(struct gpu_windows *self)
 		shutdown(self->helper.socket, SHUT_RDWR);
 	worker_stop(&self->worker);
 	worker_done(&self->worker);
-	helper_end(&self->helper);
-	window_batch_done(&self->batch);
+	gpu_helper_end(&self->helper);
+	free(self->batch.items);
 	free(self);
-}
-
-static bool is_of_process(uint32_t metric)
-{
-	return metric == GPU_PROCESS_SM || metric == GPU_PROCESS_MEMORY;
 }
 
 static void asked_describe(const struct gpu_windows *self, uint32_t metric,
 			   struct recorded_metric *ret)
 {
+	bool is_of_process = metric == GPU_PROCESS_SM || metric == GPU_PROCESS_MEMORY;
 	uint32_t process = PROCESS_NONE;
 
-	if (is_of_process(metric) && !programs_find(self->programs, self->pid, &process))
+	if (is_of_process && !programs_find(self->programs, self->pid, &process))
 		process = PROCESS_NONE;
 	*ret = (struct recorded_metric){ .process = process,
 					 .form = METRIC_LEVEL,
@@ -200,9 +192,7 @@ static int value_write(struct gpu_windows *self, const struct gpu_message *messa
 						.end_ns = message->end_ns,
 						.value = is_there ? message->values[metric] : 0 };
 
-	if (self->options.observe)
-		self->options.observe(self->options.context, known, &window);
-	return window_batch_add(&self->batch, &window, err);
+	return window_batch_add(&self->batch, known, &window, err);
 }
 
 /* Metrics that NVML never returned for a device do not exist there; sampled ones were requested. */
@@ -228,19 +218,14 @@ static int window_write(struct gpu_windows *self, const struct gpu_message *mess
 	return r;
 }
 
-static bool is_stopping(struct gpu_windows *self)
+static bool stop_is_overdue(struct gpu_windows *self)
 {
 	bool is_stopping;
 
 	worker_lock(&self->worker);
 	is_stopping = self->worker.is_stopping;
 	worker_unlock(&self->worker);
-	return is_stopping;
-}
-
-static bool stop_is_overdue(struct gpu_windows *self)
-{
-	if (!is_stopping(self))
+	if (!is_stopping)
 		return false;
 	if (!self->stop_ns)
 		self->stop_ns = now_ns();
@@ -248,9 +233,9 @@ static bool stop_is_overdue(struct gpu_windows *self)
 }
 
 /* Waits for long windows, but not when it shall stop. */
-static int windows_take(struct gpu_windows *self, struct gpu_message *message, struct err *err)
+static int message_handle(struct gpu_windows *self, struct gpu_message *message, struct err *err)
 {
-	int r = gpu_helper_take(&self->helper, LOOK_MS, message, err);
+	int r = gpu_helper_receive(&self->helper, LOOK_MS, message, err);
 
 	if (r == -ETIME && !stop_is_overdue(self)) {
 		*err = (struct err){ 0 };
@@ -272,7 +257,7 @@ static void *windows_run(void *argument)
 	int r = 0;
 
 	while (!r && message.kind != GPU_STOPPED)
-		r = windows_take(self, &message, &err);
+		r = message_handle(self, &message, &err);
 	worker_lock(&self->worker);
 	self->failure = err;
 	worker_unlock(&self->worker);

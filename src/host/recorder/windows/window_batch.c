@@ -1,13 +1,12 @@
 /*
  * Collects windows, and writes them in batches.
  */
-#include "host/recorder/windows/window_batch.h"
+#include "host/recorder/windows/windows.h"
 
 #include "host/core/clock.h"
 #include "host/core/room.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
 #define BATCH_WINDOWS 4096u
 #define BATCH_AGE_NS  100000000u
@@ -22,11 +21,13 @@ int window_batch_flush(struct window_batch *batch, struct err *err)
 	return r;
 }
 
-int window_batch_add(struct window_batch *batch, const struct recorded_window *window,
-		     struct err *err)
+int window_batch_add(struct window_batch *batch, const struct recorded_metric *metric,
+		     const struct recorded_window *window, struct err *err)
 {
 	uint64_t now = now_ns();
 
+	if (batch->options.observe)
+		batch->options.observe(batch->options.context, metric, window);
 	if (make_room(&batch->items, batch->count, &batch->room, sizeof(*batch->items)))
 		return err_set(err, -ENOMEM, "counters: no memory");
 	if (!batch->count)
@@ -35,10 +36,4 @@ int window_batch_add(struct window_batch *batch, const struct recorded_window *w
 	return batch->count == BATCH_WINDOWS || now - batch->since_ns >= BATCH_AGE_NS
 		       ? window_batch_flush(batch, err)
 		       : 0;
-}
-
-void window_batch_done(struct window_batch *batch)
-{
-	free(batch->items);
-	*batch = (struct window_batch){ 0 };
 }

@@ -15,7 +15,7 @@
 #include "host/model/model.h"
 #include "host/model/windows/windows.h"
 #include "host/recorder/windows/counter_choice.h"
-#include "host/recorder/windows/device_windows.h"
+#include "host/recorder/windows/windows.h"
 
 #define MS 1000000u
 

@@ -13,8 +13,7 @@
 #include <unistd.h>
 
 #include "host/model/samples/stack_text.h"
-#include "host/recorder/callers.h"
-#include "host/recorder/samples/naming.h"
+#include "host/recorder/tracing/callers.h"
 
 #define FRAMES_MAX 64
 
@@ -41,7 +40,7 @@ static int setup(void **state)
 	       recording_clock(recording, &err) ||
 	       programs_init(&programs, recording, /* with_files */ false, /* variables */ NULL) ||
 	       programs_number(&programs, getpid(), &process, &err) ||
-	       callers_new(&callers, &programs, getpid(), process, &err);
+	       callers_new(&callers, &programs, getpid(), process, NULL, &err);
 }
 
 static int teardown(void **state)
@@ -103,7 +102,8 @@ static struct model *read_back(void)
 	struct model *model;
 
 	assert_int_equal(callers_finish(callers, &err), 0);
-	assert_int_equal(naming_write(&programs.stacks, recording, 1000000000, &naming, &err), 0);
+	assert_int_equal(stack_list_name(&programs.stacks, recording, 1000000000, &naming, &err),
+			 0);
 	recording_abandon(recording);
 	assert_int_equal(model_open(path, &model, &err), 0);
 	return model;

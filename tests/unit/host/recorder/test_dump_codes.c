@@ -16,8 +16,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/stat.h"
+#include "host/recorder/base/code_list.h"
 #include "host/recorder/dump/dump.h"
-#include "host/recorder/samples/code_list.h"
 #include "host/symbols/symbol_file.h"
 #include "host/unwind/space.h"
 

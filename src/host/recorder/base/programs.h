@@ -1,14 +1,15 @@
 /*
- * Maps a process to its number in the recording.  The tracer and the sampler each notice when a
- * process starts or executes another program; the first of them writes it into the file.  Any
- * thread.
+ * The processes of a recording: their numbers, and what they use.  The tracer and the sampler each
+ * notice when a process starts or executes another program; the first of them writes it into the
+ * file.  Any thread.
  */
 #pragma once
 
 #include "host/collect/sockets.h"
 #include "host/core/table.h"
 #include "host/process/identity.h"
-#include "host/recorder/samples/stack_list.h"
+#include "host/recorder/base/stack_list.h"
+#include "host/sampling/sampler.h"
 
 #include <pthread.h>
 
@@ -35,6 +36,12 @@ struct programs {
 	struct network network; /* names of sockets */
 
 	struct stack_list stacks; /* of samples and calls; it has a lock of its own */
+	struct {
+		struct bytes bytes; /* readings that are not in the file yet */
+		uint32_t count;
+		uint64_t read_ns, written_ns;
+		size_t cursor; /* in items */
+	} usage;               /* for the recorder's thread only */
 };
 
 /* Keeps the variables that names of files are made from, and these (up to NULL, may be NULL).
@@ -49,14 +56,13 @@ int programs_number(struct programs *programs, pid_t pid, uint32_t *ret,
 /* The latest number; false: none was given. */
 bool programs_find(struct programs *programs, pid_t pid, uint32_t *ret);
 
-struct program_number {
-	pid_t pid;
-	uint32_t number;
-};
+/* The same, also for a process that has ended already, or shall not be read: that is known by its
+ * pid and its name only. */
+int programs_number_any(struct programs *programs, const struct sampled_process *process,
+			uint32_t *ret, struct err *err) MUST_CHECK;
 
-/* Lists processes after `*cursor` that have not ended, as many as there is room for, round robin
- * and each at most once; returns how many. */
-size_t programs_next(struct programs *programs, size_t *cursor, struct program_number *ret,
-		     size_t room);
-/* Marks a process as ended; a later one with the same pid is not. */
-void programs_set_gone(struct programs *programs, pid_t pid);
+/* To be called often, by the recorder's thread: reads processor time, memory and threads of each
+ * process, five times a second; where there are more than eight, each less often. */
+int programs_check_usage(struct programs *programs, struct err *err) MUST_CHECK;
+/* Writes what was read and is not in the file yet. */
+int programs_write_usage(struct programs *programs, struct err *err) MUST_CHECK;

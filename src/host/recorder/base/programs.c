@@ -1,14 +1,21 @@
 /*
- * Numbers the programs that processes run, one after the other.
+ * Numbers the programs that processes run, one after the other, and reads the usage of processes.
  */
-#include "host/recorder/programs.h"
+#include "host/recorder/base/programs.h"
 
 #include "host/collect/facts.h"
+#include "host/core/clock.h"
 #include "host/core/room.h"
 #include "host/export/amd/output/name_rule.h"
+#include "host/process/stat.h"
+#include "host/recording/facts.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#define READ_NS      200000000u
+#define WRITE_NS     1000000000u
+#define READ_AT_ONCE 8u
 
 int programs_init(struct programs *programs, struct recording *recording, bool with_files,
 		  const char *const *variables)
@@ -30,14 +37,8 @@ void programs_done(struct programs *programs)
 	free(programs->items);
 	network_done(&programs->network);
 	stack_list_done(&programs->stacks);
+	bytes_done(&programs->usage.bytes);
 	pthread_mutex_destroy(&programs->lock);
-}
-
-/* If its memory may not be read, the program counts as another one. */
-static bool program_is_same(const struct known_program *program, const struct identity *now)
-{
-	return program->is_known && now->has_random &&
-	       identity_compare(&program->identity, now) == IDENTITY_SAME;
 }
 
 static struct known_program *program_find(const struct programs *self, pid_t pid)
@@ -74,7 +75,7 @@ static int forgive_rights(int r, struct err *err)
 	return 0;
 }
 
-static int program_tell(struct programs *self, pid_t pid, uint32_t *ret, struct err *err)
+static int program_describe(struct programs *self, pid_t pid, uint32_t *ret, struct err *err)
 {
 	int r = facts_process(self->recording, pid, ret, err);
 
@@ -89,16 +90,17 @@ static int program_tell(struct programs *self, pid_t pid, uint32_t *ret, struct 
 static int program_write(struct programs *self, pid_t pid, uint32_t *ret, struct err *err)
 {
 	struct identity now;
-	struct err ignored = { 0 };
-	bool is_read = !identity_read(pid, pid, &now, &ignored);
+	bool is_read = !identity_read(pid, pid, &now, NULL);
 	struct known_program *program = program_find(self, pid);
 	int r;
 
-	if (program && is_read && program_is_same(program, &now)) {
+	/* If its memory may not be read, the program counts as another one. */
+	if (program && is_read && program->is_known && now.has_random &&
+	    identity_compare(&program->identity, &now) == IDENTITY_SAME) {
 		*ret = program->number;
 		return 0;
 	}
-	r = program_tell(self, pid, ret, err);
+	r = program_describe(self, pid, ret, err);
 	if (r)
 		return r;
 	program = program_make(self, pid);
@@ -134,22 +136,40 @@ bool programs_find(struct programs *self, pid_t pid, uint32_t *ret)
 	return program;
 }
 
-size_t programs_next(struct programs *self, size_t *cursor, struct program_number *ret, size_t room)
+int programs_number_any(struct programs *self, const struct sampled_process *process, uint32_t *ret,
+			struct err *err)
+{
+	struct recorded_process bare = { .pid = process->pid,
+					 .name = process->name ? process->name : "",
+					 .executable = "",
+					 .command = "",
+					 .folder = "" };
+	struct err ignored = { 0 };
+	int r = 0;
+
+	if (process->is_unread || programs_number(self, process->pid, ret, &ignored)) {
+		r = recording_process(self->recording, &bare, err);
+		*ret = bare.number;
+	}
+	return r;
+}
+
+/* Round robin, each at most once: copies of processes that have not ended. */
+static size_t programs_next(struct programs *self, struct known_program *ret, size_t room)
 {
 	size_t count = 0;
 
 	pthread_mutex_lock(&self->lock);
 	for (size_t i = 0; i < self->count && count < room; i++) {
-		const struct known_program *program = &self->items[(*cursor)++ % self->count];
-
-		if (!program->is_gone)
-			ret[count++] = (struct program_number){ program->pid, program->number };
+		ret[count] = self->items[self->usage.cursor++ % self->count];
+		count += !ret[count].is_gone;
 	}
 	pthread_mutex_unlock(&self->lock);
 	return count;
 }
 
-void programs_set_gone(struct programs *self, pid_t pid)
+/* A later process with the same pid is not gone. */
+static void program_set_gone(struct programs *self, pid_t pid)
 {
 	struct known_program *program;
 
@@ -158,4 +178,55 @@ void programs_set_gone(struct programs *self, pid_t pid)
 	if (program)
 		program->is_gone = true;
 	pthread_mutex_unlock(&self->lock);
+}
+
+static void usage_read(struct programs *self, const struct known_program *program)
+{
+	struct process_usage usage;
+
+	if (process_usage_read(program->pid, &usage)) {
+		program_set_gone(self, program->pid);
+		return;
+	}
+	if (!self->usage.bytes.size)
+		bytes_u32(&self->usage.bytes, 0);
+	item_put(&self->usage.bytes, CHUNK_USAGE,
+		 &(struct recorded_usage){ .process = program->number,
+					   .threads = usage.threads,
+					   .time_ns = now_ns(),
+					   .cpu_ns = usage.cpu_ns,
+					   .rss_bytes = usage.rss_bytes });
+	self->usage.count++;
+}
+
+int programs_write_usage(struct programs *self, struct err *err)
+{
+	int r = 0;
+
+	if (self->usage.count) {
+		count_set(&self->usage.bytes, self->usage.count);
+		r = recording_samples(self->recording, CHUNK_USAGE, &self->usage.bytes, err);
+	}
+	bytes_done(&self->usage.bytes);
+	self->usage.bytes = (struct bytes){ 0 };
+	self->usage.count = 0;
+	return r;
+}
+
+int programs_check_usage(struct programs *self, struct err *err)
+{
+	struct known_program some[READ_AT_ONCE];
+	uint64_t time_ns = now_ns();
+	size_t count;
+
+	if (time_ns - self->usage.read_ns < READ_NS)
+		return 0;
+	self->usage.read_ns = time_ns;
+	count = programs_next(self, some, ARRAY_SIZE(some));
+	for (size_t i = 0; i < count; i++)
+		usage_read(self, &some[i]);
+	if (time_ns - self->usage.written_ns < WRITE_NS)
+		return 0;
+	self->usage.written_ns = time_ns;
+	return programs_write_usage(self, err);
 }

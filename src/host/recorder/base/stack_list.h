@@ -6,10 +6,22 @@
 #pragma once
 
 #include "host/core/table.h"
-#include "host/recorder/samples/code_list.h"
-#include "host/recorder/samples/pending.h"
+#include "host/recorder/base/code_list.h"
 
 #include <pthread.h>
+
+/* A list of numbered items on its way into a recording: a head, then packed items. */
+struct pending {
+	struct bytes bytes;
+	struct numbered_head head; /* its count: the items behind it */
+	struct sample_packer packer;
+};
+
+/* Before each item is put; the first one of a chunk has this number. */
+void pending_add(struct pending *pending, uint32_t number);
+/* Writes nothing where there is no item. */
+int pending_write(struct pending *pending, enum chunk_kind kind, struct recording *recording,
+		  struct err *err) MUST_CHECK;
 
 struct stack_list {
 	pthread_mutex_t lock; /* guards what follows */
@@ -50,3 +62,17 @@ int stack_list_write(struct stack_list *list, struct recording *recording,
 /* See code_list.h. */
 void stack_list_follow(struct stack_list *list);
 void stack_list_read(struct stack_list *list);
+
+/* The limit for resolving lines at the end: the user waits for it. */
+#define NAMING_LINES_NS 2000000000u
+
+/* The result of naming. */
+struct naming {
+	uint64_t frames, named; /* frames, and those of them that have a name */
+	uint64_t without_lines; /* lines not resolved: the time was over */
+};
+
+/* Names all frames that have none yet.  Resolves lines and inlined functions until that has taken
+ * `lines_ns` of processor time. */
+int stack_list_name(struct stack_list *list, struct recording *recording, uint64_t lines_ns,
+		    struct naming *ret, struct err *err) MUST_CHECK;

@@ -5,13 +5,12 @@
  * recording goes on.
  */
 #include "host/core/clock.h"
-#include "host/recorder/tracing_private.h"
+#include "host/recorder/tracing/tracing_private.h"
 
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 /* How long a program may be starting; PASSING_FOR_NS where it seems to get no processor. */
 #define FOLLOW_FOR_NS  5000000000ull
@@ -25,23 +24,15 @@
 #define RETURN_AFTER_NS 50000000ull
 #define RETURN_DOUBLED  7u
 
-static bool is_cut_off(const struct tracing *self)
-{
-	struct pollfd wait = { self->session.attachment.link.socket, POLLRDHUP, 0 };
-
-	return poll(&wait, 1, 0) > 0 && wait.revents;
-}
-
 /* An ending process has no memory left to compare: its state is checked afterwards. */
 static bool lives_on(const struct tracing *self, enum identity_change *ret_change)
 {
 	const struct identity *before = &self->session.attachment.target.process.identity;
 	struct process_stat stat;
 	struct identity now;
-	struct err ignored;
 
-	if (identity_read(self->pid, self->pid, &now, &ignored) ||
-	    stat_read(self->pid, self->pid, &stat, &ignored) || stat.is_exiting)
+	if (identity_read(self->pid, self->pid, &now, NULL) ||
+	    stat_read(self->pid, self->pid, &stat, NULL) || stat.is_exiting)
 		return false;
 	*ret_change = identity_compare(before, &now);
 	return true;
@@ -51,23 +42,13 @@ static bool lives_on(const struct tracing *self, enum identity_change *ret_chang
  * that sent a farewell detached by itself. */
 static bool lives_on_settled(const struct tracing *self, enum identity_change *ret_change)
 {
-	const struct timespec pause = { .tv_nsec = LOOK_AGAIN_NS };
 	uint64_t end_ns = now_ns() + IDENTITY_SETTLES_NS;
 	bool lives;
 
 	while ((lives = lives_on(self, ret_change)) && *ret_change == IDENTITY_SAME &&
 	       !link_has_farewell(&self->session.attachment.link) && now_ns() < end_ns)
-		nanosleep(&pause, NULL);
+		sleep_ns(LOOK_AGAIN_NS);
 	return lives;
-}
-
-static void begin_return(struct tracing *self)
-{
-	uint64_t pause_ns = RETURN_AFTER_NS << MIN(self->changes.count, RETURN_DOUBLED);
-
-	self->changes.count++;
-	self->left_ns = now_ns();
-	self->return_ns = self->left_ns + pause_ns;
 }
 
 bool tracing_note_farewell(struct tracing *self)
@@ -76,7 +57,10 @@ bool tracing_note_farewell(struct tracing *self)
 		return false;
 	self->is_returning = true;
 	self->left = self->session.attachment.target.process.identity;
-	begin_return(self);
+	self->left_ns = now_ns();
+	self->return_ns =
+		self->left_ns + (RETURN_AFTER_NS << MIN(self->changes.count, RETURN_DOUBLED));
+	self->changes.count++;
 	return true;
 }
 
@@ -84,10 +68,12 @@ bool tracing_note_farewell(struct tracing *self)
  * does not know. */
 bool tracing_note_cut(struct tracing *self)
 {
+	struct pollfd wait = { self->session.attachment.link.socket, POLLRDHUP, 0 };
 	enum identity_change change;
 	bool has_changed;
 
-	if (!self->is_attached || !is_cut_off(self) || !lives_on_settled(self, &change))
+	if (!self->is_attached || poll(&wait, 1, 0) <= 0 || !wait.revents ||
+	    !lives_on_settled(self, &change))
 		return false;
 	has_changed = change == IDENTITY_SAME && tracing_note_farewell(self);
 	session_close(&self->session);
@@ -96,13 +82,6 @@ bool tracing_note_cut(struct tracing *self)
 	self->is_following = change == IDENTITY_EXEC || has_changed;
 	self->follow_until_ns = (has_changed ? self->return_ns : now_ns()) + FOLLOW_FOR_NS;
 	return true;
-}
-
-static bool must_follow(struct tracing *self)
-{
-	if (!self->is_following)
-		(void)tracing_note_cut(self);
-	return self->is_following;
 }
 
 /* Drains the rings of the old program.  Its import entries and queues are gone with it. */
@@ -132,10 +111,8 @@ static int move_to(struct tracing *self, const struct trace *trace, struct err *
 	self->trace = *trace;
 	self->is_following = false;
 	self->unfollowed.code = 0;
-	self->is_attached = true;
-	self->watch = (struct registers_watch){ 0 };
 	self->executed++;
-	tracing_keep_name(self);
+	tracing_note_attached(self);
 	if (!r)
 		r = tracing_begin_program(self, err);
 	if (!r)
@@ -143,22 +120,18 @@ static int move_to(struct tracing *self, const struct trace *trace, struct err *
 	return r;
 }
 
-/* The process may have executed yet another program, for which the time starts again. */
-static void give_up_in_time(struct tracing *self)
-{
-	bool may_pass = self->unfollowed.code == -EAGAIN || self->unfollowed.code == -ESTALE;
-	uint64_t more_ns = may_pass ? PASSING_FOR_NS - FOLLOW_FOR_NS : 0;
-
-	if (now_ns() > self->follow_until_ns + more_ns)
-		self->is_following = false;
-}
-
-/* Keeps the first reason: that the process ended meanwhile explains less. */
+/* Keeps the first reason: that the process ended meanwhile explains less.  The process may have
+ * executed yet another program, for which the time starts again. */
 static void keep_reason(struct tracing *self, const struct err *why)
 {
+	uint64_t more_ns = 0;
+
 	if (!self->unfollowed.code || why->exit != EXIT_NO_PROCESS)
 		self->unfollowed = *why;
-	give_up_in_time(self);
+	if (self->unfollowed.code == -EAGAIN || self->unfollowed.code == -ESTALE)
+		more_ns = PASSING_FOR_NS - FOLLOW_FOR_NS;
+	if (now_ns() > self->follow_until_ns + more_ns)
+		self->is_following = false;
 }
 
 /* setpriv and su change their rights, and execute another program right away: that program begins
@@ -166,9 +139,8 @@ static void keep_reason(struct tracing *self, const struct err *why)
 static bool has_executed_meanwhile(const struct tracing *self)
 {
 	struct identity now;
-	struct err ignored;
 
-	return !identity_read(self->pid, self->pid, &now, &ignored) && now.auxv.size &&
+	return !identity_read(self->pid, self->pid, &now, NULL) && now.auxv.size &&
 	       identity_compare(&self->left, &now) == IDENTITY_EXEC;
 }
 
@@ -180,7 +152,7 @@ static void end_return(struct tracing *self)
 }
 
 /* Attaches again with the same rings and collector. */
-static void come_back(struct tracing *self)
+static void attach_again(struct tracing *self)
 {
 	struct session_options options = self->options;
 	struct err why = { 0 };
@@ -205,14 +177,16 @@ int tracing_follow(struct tracing *self, struct err *err)
 	struct err why = { 0 };
 	int r;
 
-	if (!must_follow(self))
+	if (!self->is_following)
+		(void)tracing_note_cut(self);
+	if (!self->is_following)
 		return 0;
 	if (self->is_returning && has_executed_meanwhile(self)) {
 		end_return(self);
 		self->follow_until_ns = now_ns() + FOLLOW_FOR_NS;
 	}
 	if (self->is_returning) {
-		come_back(self);
+		attach_again(self);
 		return 0;
 	}
 	r = trace_open(&trace, &self->given, err);
@@ -227,8 +201,11 @@ int tracing_follow(struct tracing *self, struct err *err)
 	return 0;
 }
 
-void tracing_keep_name(struct tracing *self)
+void tracing_note_attached(struct tracing *self)
 {
+	self->is_attached = true;
+	self->is_cut_off = false;
+	self->watch = (struct registers_watch){ 0 };
 	snprintf(self->name, sizeof(self->name), "%s",
 		 self->session.attachment.target.process.stat.name);
 }
@@ -236,10 +213,8 @@ void tracing_keep_name(struct tracing *self)
 /* For a process that ended before the attach only its name shows the exec. */
 bool tracing_has_other_name(const struct tracing *self, struct process_stat *ret)
 {
-	struct err ignored;
-
 	return self->name[0] && !self->unfollowed.code &&
-	       !stat_read(self->pid, self->pid, ret, &ignored) && ret->is_exiting &&
+	       !stat_read(self->pid, self->pid, ret, NULL) && ret->is_exiting &&
 	       strcmp(ret->name, self->name) != 0;
 }
 
@@ -249,21 +224,6 @@ void tracing_count_changes(const struct tracing *self, struct tracing_changes *r
 	ret->is_out = self->is_returning;
 	if (ret->is_out)
 		ret->untraced_ns += now_ns() - self->left_ns;
-}
-
-bool tracing_is_cut_off(const struct tracing *self)
-{
-	return self->is_cut_off;
-}
-
-bool tracing_is_following(const struct tracing *self)
-{
-	return self->is_following;
-}
-
-unsigned tracing_programs(const struct tracing *self)
-{
-	return self->executed;
 }
 
 const struct err *tracing_unfollowed(const struct tracing *self)

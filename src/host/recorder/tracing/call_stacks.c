@@ -2,7 +2,7 @@
  * Reads the process's memory, stops nothing.  After the first search, on the collector's thread
  * only.
  */
-#include "host/recorder/call_stacks.h"
+#include "host/recorder/tracing/call_stacks.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

@@ -1,7 +1,7 @@
 /*
  * Adds windows up as the recorder's threads deliver them.
  */
-#include "host/recorder/windows/counter_watch.h"
+#include "host/recorder/counter_watch.h"
 
 #include "host/core/room.h"
 #include "host/core/text/print.h"

@@ -2,7 +2,7 @@
  * Modules of samples.  A file is one module for all processes; code that a runtime compiled, and
  * addresses in no known code, belong to their process.
  */
-#include "host/recorder/samples/code_list.h"
+#include "host/recorder/base/code_list.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
@@ -74,37 +74,45 @@ static const char *const fixed_paths[CODE_KINDS] = {
 struct owner {
 	uint32_t process;
 	pid_t pid;
-	const struct module *module; /* of files and the vdso */
-	const struct engine *engine; /* of CODE_JIT */
+	const struct module *module;              /* of files and the vdso */
+	const struct engine *engine;              /* of CODE_JIT */
+	const struct language_location *location; /* of a frame of Python */
 };
 
-static void code_describe(struct recorded_code *code, const struct owner *owner)
+static char *owner_path(const struct owner *owner, enum code_kind kind)
 {
-	const struct module *module = owner->module;
-	const char *fixed = owner->engine ? owner->engine->path : fixed_paths[code->kind];
+	const struct language_location *location = owner->location;
+	const char *path = owner->engine ? owner->engine->path : fixed_paths[kind];
+	char *text;
 
-	code->path = strdup(fixed ? fixed : module ? module->path : "");
-	if (!module)
-		return;
-	code->build_id_size = MIN(module->build_id_size, BUILD_ID_MAX);
-	memcpy(code->build_id, module->build_id, code->build_id_size);
+	if (location)
+		return asprintf(&text, "[%s]%s%s", location->language, location->file[0] ? " " : "",
+				location->file) < 0
+			       ? NULL
+			       : text;
+	return strdup(path ? path : owner->module ? owner->module->path : "");
 }
 
 static int add_code(struct code_list *self, enum code_kind kind, const struct owner *owner)
 {
+	const struct module *module = owner->module;
 	struct recorded_code code = { .kind = kind, .process = owner->process };
 	struct symbol_origin origin = { .pid = owner->pid };
 
 	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)))
 		return -ENOMEM;
-	code_describe(&code, owner);
+	origin.path = code.path = owner_path(owner, kind);
 	if (!code.path)
 		return -ENOMEM;
-	origin.path = code.path;
-	origin.image_path = owner->module ? owner->module->image_path : NULL;
+	if (module) {
+		code.build_id_size = MIN(module->build_id_size, BUILD_ID_MAX);
+		memcpy(code.build_id, module->build_id, code.build_id_size);
+		origin.image_path = module->image_path;
+	}
 	origin.build_id = code.build_id;
 	origin.build_id_size = code.build_id_size;
-	if (symbolizer_module(self->symbolizer, kind, &origin) < 0) {
+	if (symbolizer_module(self->symbolizer, owner->location ? CODE_UNKNOWN : kind, &origin) <
+	    0) {
 		free((char *)(uintptr_t)code.path);
 		return -ENOMEM;
 	}
@@ -112,68 +120,25 @@ static int add_code(struct code_list *self, enum code_kind kind, const struct ow
 	return 0;
 }
 
-static int add_python(struct code_list *self, const struct language_location *location)
-{
-	struct symbol_origin nowhere = { 0 };
-	char *path;
-
-	if (make_room(&self->codes, self->count, &self->room, sizeof(*self->codes)) ||
-	    asprintf(&path, "[%s]%s%s", location->language, location->file[0] ? " " : "",
-		     location->file) < 0)
-		return -ENOMEM;
-	nowhere.path = path;
-	if (symbolizer_module(self->symbolizer, CODE_UNKNOWN, &nowhere) < 0) {
-		free(path);
-		return -ENOMEM;
-	}
-	self->codes[self->count++] =
-		(struct recorded_code){ .kind = CODE_JIT, .process = PROCESS_NONE, .path = path };
-	return 0;
-}
-
-/* The texts of a location are interned: their addresses identify them. */
-static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
-{
-	struct language_location location = { "", "", 0, "", 0 };
-	struct table_entry *entry;
-	bool is_new;
-
-	language_location_find(number, &location);
-	entry = table_make(&self->numbers, PYTHON_KEY | location.language_number,
-			   (uintptr_t)location.file, &is_new);
-	if (!entry)
-		return -ENOMEM;
-	if (is_new) {
-		entry->value = self->count;
-		if (add_python(self, &location)) {
-			table_remove(&self->numbers, entry);
-			return -ENOMEM;
-		}
-	}
-	*ret = (struct recorded_frame){ .code = (uint32_t)entry->value,
-					.address = number ^ LANGUAGE_LOCATIONS };
-	return 0;
-}
-
-/* An engine's address identifies it. */
-static uint64_t number_of(const struct owner *owner)
-{
-	if (owner->engine)
-		return (uintptr_t)owner->engine;
-	return owner->module && owner->process == PROCESS_NONE ? (uint64_t)owner->module->number + 1
-							       : 0;
-}
-
+/* Addresses identify an engine, and the interned texts of a location. */
 static int find_code(struct code_list *self, enum code_kind kind, const struct owner *owner,
 		     uint32_t *ret)
 {
 	struct table *numbers =
 		owner->process == PROCESS_NONE ? &self->numbers : &self->own_numbers;
+	uint64_t group = (uint64_t)kind << 32 | owner->process, number = 0;
 	struct table_entry *entry;
 	bool is_new;
 
-	entry = table_make(numbers, (uint64_t)kind << 32 | owner->process, number_of(owner),
-			   &is_new);
+	if (owner->location) {
+		group = PYTHON_KEY | owner->location->language_number;
+		number = (uintptr_t)owner->location->file;
+	} else if (owner->engine) {
+		number = (uintptr_t)owner->engine;
+	} else if (owner->module && owner->process == PROCESS_NONE) {
+		number = (uint64_t)owner->module->number + 1;
+	}
+	entry = table_make(numbers, group, number, &is_new);
 	if (!entry)
 		return -ENOMEM;
 	if (is_new) {
@@ -187,20 +152,30 @@ static int find_code(struct code_list *self, enum code_kind kind, const struct o
 	return 0;
 }
 
-/* Memory files and the like hold code that a runtime has compiled. */
-static bool is_made(const struct module *module)
+static int find_python(struct code_list *self, uint64_t number, struct recorded_frame *ret)
 {
-	return module->kind == MODULE_ANONYMOUS || strncmp(module->path, "/memfd:", 7) == 0 ||
-	       strncmp(module->path, "/dev/zero", 9) == 0 || engine_has_image(module);
+	struct language_location location = { "", "", 0, "", 0 };
+	const struct owner owner = { .process = PROCESS_NONE, .location = &location };
+
+	language_location_find(number, &location);
+	*ret = (struct recorded_frame){ .address = number ^ LANGUAGE_LOCATIONS };
+	return find_code(self, CODE_JIT, &owner, &ret->code);
 }
 
+/* Memory files and the like hold code that a runtime has compiled. */
 static enum code_kind kind_of(const struct space_range *range)
 {
-	if (!range)
+	const struct module *module = range ? range->module : NULL;
+
+	if (!module)
 		return CODE_UNKNOWN;
-	if (range->module->kind == MODULE_VDSO)
+	if (module->kind == MODULE_VDSO)
 		return CODE_VDSO;
-	return is_made(range->module) ? CODE_JIT : CODE_FILE;
+	return module->kind == MODULE_ANONYMOUS || strncmp(module->path, "/memfd:", 7) == 0 ||
+			       strncmp(module->path, "/dev/zero", 9) == 0 ||
+			       engine_has_image(module)
+		       ? CODE_JIT
+		       : CODE_FILE;
 }
 
 void code_list_at(struct code_list *list, uint64_t time_ns)
@@ -257,19 +232,18 @@ int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
 	return find_code(self, CODE_KERNEL, &nobody, &ret->code);
 }
 
-/* Whether a return to this address ends a signal handler: no function has called from there. */
-static bool is_signal(const struct space *space, uint64_t address)
-{
-	const struct space_range *range = space_find(space, address);
-	const struct unwind_table *table = range ? range->module->table : NULL;
-
-	return table && (unwind_table_find(table, address - range->bias)->kind &
-			 UNWIND_KIND_MASK) == UNWIND_SIGNAL;
-}
-
+/* A return that ends a signal handler does not count: no function has called from there. */
 bool code_is_return(const struct space *space, const uint64_t *frames, size_t i)
 {
-	return i && !is_language_location(frames[i]) && !is_signal(space, frames[i]);
+	const struct space_range *range;
+	const struct unwind_table *table;
+
+	if (!i || is_language_location(frames[i]))
+		return false;
+	range = space_find(space, frames[i]);
+	table = range ? range->module->table : NULL;
+	return !table || (unwind_table_find(table, frames[i] - range->bias)->kind &
+			  UNWIND_KIND_MASK) != UNWIND_SIGNAL;
 }
 
 int code_list_frames(struct code_list *list, const struct space *space, uint32_t process,
@@ -349,25 +323,18 @@ void code_list_forget_processes(struct code_list *list)
 	list->last.engine = NULL;
 }
 
-static bool name_python(const struct recorded_frame *frame, struct recorded_name *ret)
-{
-	struct language_location location;
-
-	if (!language_location_find(frame->address ^ LANGUAGE_LOCATIONS, &location))
-		return false;
-	*ret = (struct recorded_name){ location.function, location.file, location.line };
-	return true;
-}
-
 int code_list_name(struct code_list *list, const struct recorded_frame *frame, bool wants_lines,
 		   struct recorded_name ret[FRAME_NAMES_MAX], uint32_t *ret_count,
 		   bool *ret_is_named)
 {
 	struct code_names names;
 	struct code_location location = { frame->address - frame->is_return, frame->version };
+	struct language_location line;
 	int r;
 
-	if (code_list_is_python(list, frame) && name_python(frame, ret)) {
+	if (code_list_is_python(list, frame) &&
+	    language_location_find(frame->address ^ LANGUAGE_LOCATIONS, &line)) {
+		*ret = (struct recorded_name){ line.function, line.file, line.line };
 		*ret_count = 1;
 		*ret_is_named = true;
 		return 0;

@@ -2,13 +2,45 @@
  * Numbers frames and stacks.  Addresses become frames at once, while the mappings are known; names
  * wait for the end, except those of Python.
  */
-#include "host/recorder/samples/stack_list.h"
+#include "host/recorder/base/stack_list.h"
 
+#include "host/core/clock.h"
+#include "host/core/notes.h"
 #include "host/core/room.h"
+#include "host/core/self/interrupt.h"
+#include "host/core/text/plural.h"
 #include "host/unwind/space.h"
 
 #include <errno.h>
 #include <stdlib.h>
+
+#define NAMES_CHUNK_BYTES (1u << 20)
+
+void pending_add(struct pending *pending, uint32_t number)
+{
+	static const char head[NUMBERED_HEAD_BYTES];
+
+	if (!pending->bytes.size) {
+		pending->head = (struct numbered_head){ .first = number };
+		pending->packer = (struct sample_packer){ 0 };
+		bytes_put(&pending->bytes, head, sizeof(head));
+	}
+	pending->head.count++;
+}
+
+int pending_write(struct pending *pending, enum chunk_kind kind, struct recording *recording,
+		  struct err *err)
+{
+	int r;
+
+	if (!pending->head.count)
+		return 0;
+	numbered_set(&pending->bytes, &pending->head);
+	r = recording_samples(recording, kind, &pending->bytes, err);
+	pending->bytes.size = 0;
+	pending->head.count = 0;
+	return r;
+}
 
 int stack_list_init(struct stack_list *ret)
 {
@@ -24,15 +56,14 @@ void stack_list_done(struct stack_list *self)
 	table_done(&self->frame_numbers);
 	table_done(&self->stack_numbers);
 	free(self->frames);
-	pending_done(&self->new_frames);
-	pending_done(&self->new_names);
-	pending_done(&self->new_stacks);
+	bytes_done(&self->new_frames.bytes);
+	bytes_done(&self->new_names.bytes);
+	bytes_done(&self->new_stacks.bytes);
 }
 
 /* The names of a line of Python are written with it. */
 static int keep_python_name(struct stack_list *self, uint32_t number)
 {
-	struct pending *pending = &self->new_names;
 	struct recorded_name names[FRAME_NAMES_MAX];
 	uint32_t count;
 	bool is_named;
@@ -41,9 +72,8 @@ static int keep_python_name(struct stack_list *self, uint32_t number)
 		return 0;
 	if (code_list_name(self->codes, &self->frames[number], false, names, &count, &is_named))
 		return -ENOMEM;
-	pending_begin(pending, 0);
-	names_pack(&pending->bytes, number, names, count);
-	pending->head.count++;
+	pending_add(&self->new_names, 0);
+	names_pack(&self->new_names.bytes, number, names, count);
 	return 0;
 }
 
@@ -62,9 +92,8 @@ static int find_frame(struct stack_list *self, const struct recorded_frame *fram
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->frame_count;
-		pending_begin(&self->new_frames, (uint32_t)self->frame_count);
+		pending_add(&self->new_frames, (uint32_t)self->frame_count);
 		frame_pack(&self->new_frames.bytes, &self->new_frames.packer, frame);
-		self->new_frames.head.count++;
 		self->frames[self->frame_count++] = *frame;
 	}
 	*ret = (uint32_t)entry->value;
@@ -85,10 +114,9 @@ static int frame_push(struct stack_list *self, const struct recorded_frame *fram
 		return -ENOMEM;
 	if (is_new) {
 		entry->value = self->stack_count;
-		pending_begin(&self->new_stacks, self->stack_count);
+		pending_add(&self->new_stacks, self->stack_count);
 		stack_pack(&self->new_stacks.bytes, &self->new_stacks.packer, self->stack_count,
 			   &(struct recorded_stack){ *stack, number });
-		self->new_stacks.head.count++;
 		self->stack_count++;
 	}
 	*stack = (uint32_t)entry->value;
@@ -110,23 +138,6 @@ static size_t count_known(const struct last_stack *last, const struct space *spa
 	return known ? known - 1 : 0;
 }
 
-static int frame_remember(struct last_stack *last, size_t at, const struct known_frame *frame)
-{
-	if (make_room(&last->frames, at, &last->room, sizeof(*last->frames)))
-		return -ENOMEM;
-	last->frames[at] = *frame;
-	last->count = at + 1;
-	return 0;
-}
-
-/* The innermost frame of a sample is the interrupted instruction, that of a traced call its
- * caller. */
-static bool is_call(const struct sample *sample, const struct space *space, const uint64_t *frames,
-		    size_t i)
-{
-	return i ? code_is_return(space, frames, i) : sample->flags & SAMPLE_CALLER;
-}
-
 static int push_user(struct stack_list *self, uint32_t process, const struct sample *sample,
 		     const struct space *space, struct last_stack *last, uint32_t *stack)
 {
@@ -138,17 +149,22 @@ static int push_user(struct stack_list *self, uint32_t process, const struct sam
 		*stack = last->frames[known - 1].stack;
 	for (size_t at = known; !r && at < count; at++) {
 		size_t i = count - 1 - at;
-		bool is_return = is_call(sample, space, frames, i);
+		/* The innermost frame of a sample is the interrupted instruction, that of a traced
+		 * call its caller. */
+		bool is_return =
+			i ? code_is_return(space, frames, i) : sample->flags & SAMPLE_CALLER;
 		struct recorded_frame frame;
 
 		r = code_list_find(self->codes, space, process, frames[i], is_return, &frame);
 		if (!r)
 			r = frame_push(self, &frame, stack);
 		if (!r)
-			r = frame_remember(
-				last, at,
-				&(struct known_frame){ frames[i], *stack,
-						       code_is_lasting(self->codes, &frame) });
+			r = make_room(&last->frames, at, &last->room, sizeof(*last->frames));
+		if (r)
+			break;
+		last->frames[at] = (struct known_frame){ frames[i], *stack,
+							 code_is_lasting(self->codes, &frame) };
+		last->count = at + 1;
 	}
 	last->space = space;
 	last->generation = space->generation;
@@ -212,4 +228,63 @@ void stack_list_read(struct stack_list *self)
 	pthread_mutex_lock(&self->lock);
 	code_list_read(self->codes);
 	pthread_mutex_unlock(&self->lock);
+}
+
+/* Lines of Python are named in the file already. */
+static int put_names(const struct stack_list *self, uint32_t frame, bool wants_lines,
+		     struct pending *pending, struct naming *naming)
+{
+	struct recorded_name names[FRAME_NAMES_MAX];
+	uint32_t count;
+	bool is_named;
+
+	if (code_list_name(self->codes, &self->frames[frame], wants_lines, names, &count,
+			   &is_named))
+		return -ENOMEM;
+	naming->frames++;
+	naming->named += is_named;
+	if (code_list_is_python(self->codes, &self->frames[frame]))
+		return 0;
+	pending_add(pending, 0);
+	names_pack(&pending->bytes, frame, names, count);
+	naming->without_lines += !wants_lines;
+	return 0;
+}
+
+static int name_frames(struct stack_list *self, struct recording *recording, uint64_t lines_ns,
+		       struct pending *pending, struct naming *naming, struct err *err)
+{
+	uint64_t begin_ns = thread_cpu_ns();
+	int r = 0;
+
+	code_list_follow(self->codes);
+	for (; !r && self->named_count < self->frame_count; self->named_count++) {
+		if (interrupt_is_waiting()) {
+			note_add(
+				"interrupted: %zu frame%s without names so far; limpet report looks for them",
+				self->frame_count - self->named_count,
+				plural(self->frame_count - self->named_count));
+			break;
+		}
+		if (put_names(self, (uint32_t)self->named_count,
+			      thread_cpu_ns() - begin_ns < lines_ns, pending, naming))
+			return err_set(err, -ENOMEM, "samples: no memory");
+		if (pending->bytes.size > NAMES_CHUNK_BYTES)
+			r = pending_write(pending, CHUNK_NAMES, recording, err);
+	}
+	return r ? r : pending_write(pending, CHUNK_NAMES, recording, err);
+}
+
+int stack_list_name(struct stack_list *self, struct recording *recording, uint64_t lines_ns,
+		    struct naming *ret, struct err *err)
+{
+	struct pending pending = { 0 };
+	int r;
+
+	*ret = (struct naming){ 0 };
+	pthread_mutex_lock(&self->lock);
+	r = name_frames(self, recording, lines_ns, &pending, ret, err);
+	pthread_mutex_unlock(&self->lock);
+	bytes_done(&pending.bytes);
+	return r;
 }

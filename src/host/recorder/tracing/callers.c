@@ -2,7 +2,7 @@
  * Turns the return addresses of a traced call into a stack of the recording.  Mappings are resolved
  * on arrival, a few milliseconds after the call: code that is unmapped later keeps its names.
  */
-#include "host/recorder/callers.h"
+#include "host/recorder/tracing/callers.h"
 
 #include "host/core/clock.h"
 #include "host/sampling/interpreter_stacks.h"
@@ -17,9 +17,8 @@
 #define CALLERS_KNOWN 4096u
 #define WRITE_NS      50000000u /* stacks reach the file about as early as their calls */
 #define FOLLOW_NS     1000000000u
-#define REFRESH_NS                                                                         \
-	100000000u /* a stack in no code must not cost a reading of all mappings each time \
-		    */
+/* A stack in no code must not cost a reading of all mappings each time. */
+#define REFRESH_NS 100000000u
 
 /* Empty while its number's head is 0. */
 struct known_caller {
@@ -40,7 +39,7 @@ struct callers {
 };
 
 int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint32_t process,
-		struct err *err)
+		struct call_stacks *stacks, struct err *err)
 {
 	struct callers *self = calloc(1, sizeof(*self));
 	int r;
@@ -55,6 +54,7 @@ int callers_new(struct callers **ret, struct programs *programs, pid_t pid, uint
 	}
 	self->programs = programs;
 	self->process = process;
+	self->call_stacks = stacks;
 	self->sample->pid = (uint32_t)pid;
 	self->sample->flags = SAMPLE_CALLER;
 	r = space_open(&self->space, pid, err);
@@ -74,11 +74,6 @@ void callers_free(struct callers *callers)
 	free(callers->last.frames);
 	free(callers->sample);
 	free(callers);
-}
-
-void callers_use_python(struct callers *callers, struct call_stacks *stacks)
-{
-	callers->call_stacks = stacks;
 }
 
 /* Whether all addresses lie in known code: a library may have been loaded since. */
@@ -124,27 +119,23 @@ static void code_follow(struct callers *self)
 	stack_list_follow(&self->programs->stacks);
 }
 
-static int stacks_write(struct callers *self, struct err *err)
-{
-	self->written_ns = now_ns();
-	return stack_list_write(&self->programs->stacks, self->programs->recording, err);
-}
-
 static int sample_number(struct callers *self, const struct sample *sample,
 			 struct record_stack_number *ret, struct err *err)
 {
-
 	*ret = (struct record_stack_number){
 		.head = { sizeof(*ret), RECORD_STACK_NUMBER, sample->end },
 	};
 	if (stack_list_find(&self->programs->stacks, self->process, sample, self->space,
 			    &self->last, &ret->stack))
 		return err_set(err, -ENOMEM, "stacks: no memory");
-	return sample->time_ns - self->written_ns < WRITE_NS ? 0 : stacks_write(self, err);
+	if (sample->time_ns - self->written_ns < WRITE_NS)
+		return 0;
+	self->written_ns = now_ns();
+	return stack_list_write(&self->programs->stacks, self->programs->recording, err);
 }
 
 /* Copies the addresses into the sample, and updates the mappings if one is in no known code. */
-static void frames_take(struct callers *self, const uint64_t *frames, size_t count)
+static void frames_copy(struct callers *self, const uint64_t *frames, size_t count)
 {
 	struct sample *sample = self->sample;
 
@@ -185,7 +176,7 @@ static int number_frames(void *context, const struct collect_stack *stack,
 	struct sample *sample = self->sample;
 	size_t kept;
 
-	frames_take(self, stack->frames, stack->frame_count);
+	frames_copy(self, stack->frames, stack->frame_count);
 	sample->end = linked_frames_end(self->space, stack->frames, sample->user_count,
 					RECORD_FRAMES_MAX, &kept);
 	sample->user_count = (uint16_t)kept;
@@ -210,7 +201,7 @@ static int number_caller(void *context, uint64_t address, struct record_stack_nu
 		*ret = known->number;
 		return 0;
 	}
-	frames_take(self, &address, 1);
+	frames_copy(self, &address, 1);
 	self->sample->end = STACK_CALLER;
 	r = sample_number(self, self->sample, ret, err);
 	if (!r)
@@ -273,17 +264,12 @@ struct collect_callers callers_source(struct callers *callers)
 	return (struct collect_callers){ number_frames, number_caller, number_copy, callers };
 }
 
+const struct space *callers_space(const struct callers *callers)
+{
+	return callers->space;
+}
+
 int callers_finish(struct callers *callers, struct err *err)
 {
-	return stacks_write(callers, err);
-}
-
-bool callers_have_python(const struct callers *callers)
-{
-	return interpreter_title_in(callers->space, /* is_read_outside */ true);
-}
-
-uint64_t callers_stack_end(const struct callers *callers)
-{
-	return callers->space->start_stack;
+	return stack_list_write(&callers->programs->stacks, callers->programs->recording, err);
 }

@@ -6,7 +6,6 @@
 #include "host/core/clock.h"
 #include "host/recording/recording.h"
 #include "shared/arch/ticks.h"
-#include "shared/arch/ticks_rate.h"
 
 #define TRIES 5
 

@@ -27,72 +27,60 @@ static bool text_ends(const char *text, size_t room)
 	return false;
 }
 
-static bool hello_is_sound(const void *message, size_t size)
+static bool hello_is_sound(const void *message)
 {
 	const struct control_hello *hello = message;
 
-	(void)size;
 	return text_ends(hello->holder_name, sizeof(hello->holder_name));
 }
 
-static bool load_is_sound(const void *message, size_t size)
+static bool load_is_sound(const void *message)
 {
 	const struct control_load *load = message;
 
-	(void)size;
 	return load->path[0] && text_ends(load->path, sizeof(load->path));
 }
 
-static bool environ_is_sound(const void *message, size_t size)
+static bool environ_is_sound(const void *message)
 {
 	const struct control_environ *list = message;
 	const char *text = (const char *)(list + 1);
 	uint32_t ends = 0;
 
-	if (list->bytes != size - sizeof(*list) || list->count > list->bytes / 2)
+	if (list->bytes != list->header.size - sizeof(*list) || list->count > list->bytes / 2)
 		return false;
 	for (uint32_t i = 0; i < list->bytes; i++)
 		ends += !text[i];
 	return ends == 2 * list->count && (!list->bytes || !text[list->bytes - 1]);
 }
 
-static bool step_is_sound(const void *message, size_t size)
+static bool step_is_sound(const void *message)
 {
 	const struct control_step *step = message;
 
-	(void)size;
 	return step->tool < AGENT_TOOLS_MAX && step->step < TOOL_STEPS;
 }
 
-static bool found_is_sound(const void *message, size_t size)
+static bool found_is_sound(const void *message)
 {
 	const struct control_found *found = message;
 
-	(void)size;
 	return found->name[0] && text_ends(found->name, sizeof(found->name)) &&
 	       found->part_count >= 1 && found->part_count <= TABLE_PARTS_MAX;
 }
 
-static bool reply_is_sound(const void *message, size_t size)
+static bool reply_is_sound(const void *message)
 {
 	const struct control_reply *reply = message;
 
-	(void)size;
 	return text_ends(reply->text, sizeof(reply->text)) && reply->code <= 0 &&
 	       reply->code >= -ERROR_MAX;
 }
 
-static bool always_sound(const void *message, size_t size)
-{
-	(void)message;
-	(void)size;
-	return true;
-}
-
 struct control_shape {
-	size_t size;
+	size_t size; /* 0: there is no such kind */
 	bool is_open_ended;
-	bool (*is_sound)(const void *message, size_t size);
+	bool (*is_sound)(const void *message); /* NULL: its size is all that is checked */
 };
 
 static const struct control_shape shapes[] = {
@@ -100,15 +88,15 @@ static const struct control_shape shapes[] = {
 	[CONTROL_LOAD] = { sizeof(struct control_load), false, load_is_sound },
 	[CONTROL_ENVIRON] = { sizeof(struct control_environ), true, environ_is_sound },
 	[CONTROL_STEP] = { sizeof(struct control_step), false, step_is_sound },
-	[CONTROL_TABLES] = { sizeof(struct control_tables), false, always_sound },
+	[CONTROL_TABLES] = { sizeof(struct control_tables) },
 	[CONTROL_FOUND] = { sizeof(struct control_found), false, found_is_sound },
-	[CONTROL_QUIET] = { sizeof(struct control_quiet), false, always_sound },
-	[CONTROL_DETACH] = { sizeof(struct control_detach), false, always_sound },
+	[CONTROL_QUIET] = { sizeof(struct control_quiet) },
+	[CONTROL_DETACH] = { sizeof(struct control_detach) },
 	[CONTROL_REPLY] = { sizeof(struct control_reply), false, reply_is_sound },
-	[CONTROL_RINGS] = { sizeof(struct control_rings), false, always_sound },
-	[CONTROL_ALIKE] = { sizeof(struct control_alike), false, always_sound },
-	[CONTROL_NOTICE] = { sizeof(struct control_notice), false, always_sound },
-	[CONTROL_COUNTERS] = { sizeof(struct control_counters), false, always_sound },
+	[CONTROL_RINGS] = { sizeof(struct control_rings) },
+	[CONTROL_ALIKE] = { sizeof(struct control_alike) },
+	[CONTROL_NOTICE] = { sizeof(struct control_notice) },
+	[CONTROL_COUNTERS] = { sizeof(struct control_counters) },
 };
 
 int control_check(const void *message, size_t size)
@@ -121,12 +109,12 @@ int control_check(const void *message, size_t size)
 	if (header->magic != CONTROL_MAGIC || header->version != CONTROL_VERSION ||
 	    header->size != size)
 		return -EPROTO;
-	if (header->kind >= ARRAY_SIZE(shapes) || !shapes[header->kind].is_sound)
+	if (header->kind >= ARRAY_SIZE(shapes) || !shapes[header->kind].size)
 		return -EPROTO;
 	shape = &shapes[header->kind];
 	if (shape->is_open_ended ? size < shape->size : size != shape->size)
 		return -EPROTO;
-	return shape->is_sound(message, size) ? 0 : -EPROTO;
+	return !shape->is_sound || shape->is_sound(message) ? 0 : -EPROTO;
 }
 
 static const char *after_end(const char *text)

@@ -129,55 +129,54 @@ void ring_commit(struct ring_writer *writer, size_t size)
 	__atomic_store_n(&ring->head, ring->head + size, __ATOMIC_RELEASE);
 }
 
+/* The bytes behind the fixed part of a record that has no list of items; SIZE_MAX: unsound. */
+static size_t record_bytes(const struct record *record)
+{
+	switch (record->kind) {
+	case RECORD_STACK_PART:
+		return ((const struct record_stack_part *)record)->bytes <= STACK_COPY_MAX
+			       ? 0
+			       : SIZE_MAX;
+	case RECORD_NAME:
+		return ((const struct record_name *)record)->space < NAME_SPACES
+			       ? ((const struct record_name *)record)->bytes
+			       : SIZE_MAX;
+	default:
+		return ((const struct record_text *)record)->bytes;
+	}
+}
+
 int record_check(const struct record *record, size_t room)
 {
-	static const size_t heads[RECORD_KINDS] = {
-		[RECORD_CALL] = sizeof(struct record_call),
-		[RECORD_STACK] = sizeof(struct record_stack),
-		[RECORD_TEXT] = sizeof(struct record_text),
-		[RECORD_NAME] = sizeof(struct record_name),
-		[RECORD_COUNTS] = sizeof(struct record_counts),
-		[RECORD_STACK_NUMBER] = sizeof(struct record_stack_number),
-		[RECORD_STACK_PART] = sizeof(struct record_stack_part),
-		[RECORD_PYTHON] = sizeof(struct record_python),
+	static const struct {
+		size_t fixed, item; /* item: its size; 0: no items */
+		unsigned most;      /* items */
+		bool is_list;
+	} shapes[RECORD_KINDS] = {
+		[RECORD_CALL] = { sizeof(struct record_call), sizeof(uint64_t), RECORD_VALUES_MAX,
+				  true },
+		[RECORD_STACK] = { sizeof(struct record_stack), sizeof(uint64_t), RECORD_FRAMES_MAX,
+				   true },
+		[RECORD_TEXT] = { sizeof(struct record_text) },
+		[RECORD_NAME] = { sizeof(struct record_name) },
+		[RECORD_COUNTS] = { sizeof(struct record_counts), sizeof(struct record_count),
+				    UINT8_MAX, true },
+		[RECORD_STACK_NUMBER] = { sizeof(struct record_stack_number), 0, UINT8_MAX, true },
+		[RECORD_STACK_PART] = { sizeof(struct record_stack_part) },
+		[RECORD_PYTHON] = { sizeof(struct record_python), sizeof(struct interpreted_frame),
+				    RECORD_PYTHON_FRAMES_MAX, true },
 	};
-	size_t counted;
+	size_t fixed;
 
 	if (room < sizeof(uint64_t) || record->size > room || record->size > RECORD_MAX_BYTES ||
 	    record->size % RECORD_ALIGNMENT || record->kind >= RECORD_KINDS ||
-	    !heads[record->kind] || record->size < heads[record->kind])
+	    !shapes[record->kind].fixed || record->size < shapes[record->kind].fixed)
 		return -EPROTO;
-	counted = heads[record->kind] + record->count * sizeof(uint64_t);
-	if (record->kind == RECORD_CALL)
-		return record->count <= RECORD_VALUES_MAX && record->size == counted ? 0 : -EPROTO;
-	if (record->kind == RECORD_STACK)
-		return record->count <= RECORD_FRAMES_MAX && record->size == counted ? 0 : -EPROTO;
-	if (record->kind == RECORD_COUNTS)
-		return record->size == heads[RECORD_COUNTS] +
-					       record->count * sizeof(struct record_count)
-			       ? 0
-			       : -EPROTO;
-	if (record->kind == RECORD_STACK_NUMBER)
-		return record->size == heads[RECORD_STACK_NUMBER] ? 0 : -EPROTO;
-	if (record->kind == RECORD_STACK_PART)
-		return ((const struct record_stack_part *)record)->bytes <= STACK_COPY_MAX
-			       ? 0
-			       : -EPROTO;
-	if (record->kind == RECORD_PYTHON)
-		return record->count <= RECORD_PYTHON_FRAMES_MAX &&
-				       record->size ==
-					       heads[RECORD_PYTHON] +
-						       record->count *
-							       sizeof(struct interpreted_frame)
-			       ? 0
-			       : -EPROTO;
-	if (record->kind == RECORD_NAME)
-		return ((const struct record_name *)record)->space < NAME_SPACES &&
-				       ((const struct record_name *)record)->bytes <=
-					       record->size - heads[RECORD_NAME]
-			       ? 0
-			       : -EPROTO;
-	return ((const struct record_text *)record)->bytes <= record->size - heads[RECORD_TEXT]
+	fixed = shapes[record->kind].fixed;
+	if (!shapes[record->kind].is_list)
+		return record_bytes(record) <= record->size - fixed ? 0 : -EPROTO;
+	return record->count <= shapes[record->kind].most &&
+			       record->size == fixed + record->count * shapes[record->kind].item
 		       ? 0
 		       : -EPROTO;
 }

@@ -220,7 +220,7 @@ static void keep_agent_where_it_must(struct residence *self)
  * out, and nothing is unmapped. */
 static bool is_ending(const struct boot_context *boot)
 {
-	return boot->way != BOOT_WAY_CALL && !lifecycle_forget_exit();
+	return boot->way != BOOT_WAY_CALL && !lifecycle_unwatch_exit();
 }
 
 static void take_all_along(struct residence *self)
@@ -241,7 +241,7 @@ static void take_all_along(struct residence *self)
 	agent_page.is_unloading = 0;
 	keep_agent_where_it_must(self);
 	if (self->reply.value) {
-		lifecycle_mind_exit();
+		lifecycle_watch_exit();
 	} else if (self->unloads) {
 		sdk_close();
 	}

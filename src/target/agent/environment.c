@@ -5,8 +5,8 @@
  * pointer from getenv may be used for ever. Runs on the control thread.
  */
 #include "target/agent/agent.h"
-#include "target/agent/environment_torn.h"
 #include "target/agent/environment_view.h"
+#include "target/runtime/mapping.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
@@ -16,8 +16,8 @@
 
 #define TRIES 100
 
-/* The published environment; used by one thread at a time. */
-static struct {
+/* A published environment. */
+struct publication {
 	struct environment_access access;
 	char **before;   /* the old value of the variable */
 	char **ours;     /* limpet's array: first its entries, then the others */
@@ -26,13 +26,13 @@ static struct {
 	char **hidden;   /* for each of limpet's entries, the replaced one, or NULL */
 	size_t own_count, count;
 	size_t fresh_bytes; /* of a new block; 0: the last block is reused */
-} published;
+};
 
-/* The last published block, reused so that repeated attaches cost no memory. */
-static struct {
-	char **memory, **pristine, **original, **hidden;
-	size_t own_count, count;
-} last;
+/* Used by one thread at a time. */
+static struct publication published;
+
+/* The last one with a new block, reused so that repeated attaches cost no memory. */
+static struct publication last;
 
 static bool same_name(const char *a, const char *b)
 {
@@ -99,14 +99,13 @@ static void fill_pristine(const struct environment_view *view)
 /* True if the last block has the same contents, and the application has not written into it. */
 static bool is_like_last(void)
 {
-	if (!last.memory || last.own_count != published.own_count ||
-	    last.count != published.count ||
+	if (!last.ours || last.own_count != published.own_count || last.count != published.count ||
 	    entries_count(last.original) != entries_count(published.original))
 		return false;
 	for (size_t i = 0; i < last.own_count; i++)
 		if (!text_equal(last.pristine[i], published.pristine[i]))
 			return false;
-	return !memcmp(last.memory, last.pristine, last.count * sizeof(char *)) &&
+	return !memcmp(last.ours, last.pristine, last.count * sizeof(char *)) &&
 	       !memcmp(last.pristine + last.own_count, published.pristine + last.own_count,
 		       (last.count - last.own_count) * sizeof(char *));
 }
@@ -120,9 +119,9 @@ static void reuse_last(char **memory, size_t size)
 	published.pristine = last.pristine;
 	published.original = last.original;
 	published.hidden = last.hidden;
-	published.ours = last.memory;
+	published.ours = last.ours;
 	published.fresh_bytes = 0;
-	environment_memory_free(memory, size);
+	memory_unmap(memory, size);
 }
 
 /* One mapping: limpet's array, its copy, the application's entries, replaced ones, texts. */
@@ -131,7 +130,7 @@ static bool build_arrays(const struct control_environ *message, const struct env
 	size_t slots = view->count + message->count + 1;
 	size_t texts = message->bytes + 2u * message->count + 1;
 	size_t size = (3 * slots + message->count) * sizeof(char *) + texts;
-	char **memory = environment_memory(size);
+	char **memory = memory_map(size, 0);
 
 	if (!memory)
 		return false;
@@ -152,24 +151,11 @@ static bool build_arrays(const struct control_environ *message, const struct env
 	return true;
 }
 
-/* The block is published: it can be reused, and is never freed. */
-static void block_remember(void)
-{
-	if (!published.fresh_bytes)
-		return;
-	last.memory = published.ours;
-	last.pristine = published.pristine;
-	last.original = published.original;
-	last.hidden = published.hidden;
-	last.own_count = published.own_count;
-	last.count = published.count;
-}
-
 /* The block was never published, so it can be unmapped. */
 static void block_forget(void)
 {
 	if (published.fresh_bytes)
-		environment_memory_free(published.ours, published.fresh_bytes);
+		memory_unmap(published.ours, published.fresh_bytes);
 	published.ours = NULL;
 }
 
@@ -216,7 +202,7 @@ static char **carry_removals(const struct environment_access *access,
 
 	while (into[count])
 		count++;
-	array = at = environment_memory((count + 1) * sizeof(char *));
+	array = at = memory_map((count + 1) * sizeof(char *), 0);
 	if (!array)
 		return into;
 	for (size_t i = 0; i < count; i++)
@@ -235,7 +221,7 @@ static char **carry_late_write(const struct environment_access *access,
 			       const struct environment_view *retired, char **into)
 {
 	size_t size = (retired->count + 1) * sizeof(char *);
-	char **now = environment_memory(size);
+	char **now = memory_map(size, 0);
 	bool is_whole;
 
 	environment_settle(access);
@@ -244,7 +230,7 @@ static char **carry_late_write(const struct environment_access *access,
 	environment_settle(access);
 	if (is_whole && environment_now(access) == into && carry_values(retired, now, into))
 		into = carry_removals(access, retired, now, into);
-	environment_memory_free(now, size);
+	memory_unmap(now, size);
 	return into;
 }
 
@@ -253,7 +239,7 @@ static char **carry_late_write(const struct environment_access *access,
 static char **copy_with_late_writes(const struct environment_view *now,
 				    const struct environment_view *retired)
 {
-	char **array = environment_memory((now->count + 1) * sizeof(char *)), **at = array;
+	char **array = memory_map((now->count + 1) * sizeof(char *), 0), **at = array;
 	bool has_removal;
 
 	if (!array)
@@ -287,7 +273,7 @@ static int carry_from_ours(const struct environment_view *retired)
 		r = -ENOMEM;
 	} else if (!environment_is_unchanged(&published.access, &now) ||
 		   !environment_exchange(&published.access, now.array, array)) {
-		environment_memory_free(array, (now.count + 1) * sizeof(char *));
+		memory_unmap(array, (now.count + 1) * sizeof(char *));
 		r = -EAGAIN;
 	} else {
 		(void)carry_late_write(&published.access, &now, array);
@@ -327,7 +313,8 @@ static int publish_over(const struct control_environ *message, const struct envi
 		block_forget();
 		return -EAGAIN;
 	}
-	block_remember();
+	if (published.fresh_bytes) /* the block can be reused, and is never freed */
+		last = published;
 	agent_page.environment_changed = 1;
 	published.ours = carry_late_write(&published.access, view, published.ours);
 	published.ours = environment_mend_ours(&published.access, view->count, published.ours);
@@ -364,7 +351,7 @@ int environment_publish(const struct control_environ *message)
 static int publish_without_ours(const struct environment_view *theirs)
 {
 	size_t size = (theirs->count + 1) * sizeof(char *);
-	char **array = environment_memory(size), **at = array;
+	char **array = memory_map(size, 0), **at = array;
 
 	if (!array)
 		return -ENOMEM;
@@ -379,7 +366,7 @@ static int publish_without_ours(const struct environment_view *theirs)
 	*at = NULL;
 	if (!environment_is_unchanged(&published.access, theirs) ||
 	    !environment_exchange(&published.access, theirs->array, array)) {
-		environment_memory_free(array, size);
+		memory_unmap(array, size);
 		return -EAGAIN;
 	}
 	if (theirs->array == published.ours)

@@ -7,15 +7,13 @@
  */
 #include "target/agent/environment_view.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/libc_calls.h"
+#include "target/runtime/mapping.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/uio.h>
-#include <time.h>
 
 #define NO_SUCH_VARIABLE "LIMPET_NO_SUCH_VARIABLE"
 #define ENTRIES_MAX      65536u
@@ -60,31 +58,9 @@ bool environment_exchange(const struct environment_access *access, char **expect
 	return is_done;
 }
 
-void *environment_memory(size_t size)
-{
-	long r =
-		raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-
-	return r < 0 && r > -4096 ? NULL : (void *)r;
-}
-
-void environment_memory_free(void *memory, size_t size)
-{
-	if (memory)
-		raw2(SYS_munmap, memory, size);
-}
-
-static long read_guarded(const void *from, void *into, size_t size)
-{
-	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
-
-	/* By thread ID: the first thread, whose ID the process has, may have ended. */
-	return raw6(SYS_process_vm_readv, raw0(SYS_gettid), &local, 1, &remote, 1, 0);
-}
-
 bool environment_read(char **array, char **into, size_t count)
 {
-	return read_guarded(array, into, count * sizeof(char *)) == (long)(count * sizeof(char *));
+	return memory_read(array, into, count * sizeof(char *)) == (long)(count * sizeof(char *));
 }
 
 /* Returns the number of entries before the NULL, or -errno. */
@@ -93,7 +69,7 @@ static long count_guarded(char **array)
 	char *some[ENTRIES_AT_ONCE];
 
 	for (size_t at = 0; at < ENTRIES_MAX;) {
-		long r = read_guarded(array + at, some, sizeof(some));
+		long r = memory_read(array + at, some, sizeof(some));
 
 		if (r < (long)sizeof(char *))
 			return r < 0 && r != -EFAULT ? r : -EAGAIN;
@@ -140,7 +116,7 @@ static int look_once(const struct environment_access *access, struct environment
 	if (count < 0)
 		return (int)count;
 	ret->count = (size_t)count;
-	ret->copy = environment_memory((ret->count + 1) * sizeof(char *));
+	ret->copy = memory_map((ret->count + 1) * sizeof(char *), 0);
 	if (!ret->copy)
 		return -ENOMEM;
 	if (ret->count && (!environment_read(ret->array, ret->copy, ret->count) || has_hole(ret)))
@@ -151,8 +127,6 @@ static int look_once(const struct environment_access *access, struct environment
 
 int environment_look(const struct environment_access *access, struct environment_view *ret)
 {
-	struct timespec pause = { 0, TRY_PAUSE_NS };
-
 	for (unsigned i = 0; i < TRIES; i++) {
 		int r = look_once(access, ret);
 
@@ -161,13 +135,68 @@ int environment_look(const struct environment_access *access, struct environment
 		environment_view_done(ret);
 		if (r != -EAGAIN)
 			return r;
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(TRY_PAUSE_NS);
 	}
 	return -EBUSY;
 }
 
 void environment_view_done(struct environment_view *view)
 {
-	environment_memory_free(view->copy, (view->count + 1) * sizeof(char *));
+	memory_unmap(view->copy, (view->count + 1) * sizeof(char *));
 	view->copy = NULL;
+}
+
+bool entries_have(char **list, const char *entry)
+{
+	while (*list && *list != entry)
+		list++;
+	return *list != NULL;
+}
+
+size_t entries_count(char **array)
+{
+	size_t count = 0;
+
+	while (array[count])
+		count++;
+	return count;
+}
+
+/* True if `counted` entries were counted in one array, and as many copied from `put`. */
+static bool is_torn(char **read, size_t counted, const struct environment_view *put)
+{
+	size_t common = MIN(counted, put->count);
+
+	return counted != put->count && read[counted] && !read[counted + 1] &&
+	       !memcmp(read, put->copy, common * sizeof(char *)) &&
+	       (counted < put->count || !read[put->count]) &&
+	       !entries_have(put->copy, read[counted]);
+}
+
+char **environment_mend(const struct environment_access *access, size_t counted,
+			const struct environment_view *put)
+{
+	char **torn = environment_now(access), **read, **array = NULL, **result = put->array;
+
+	if (torn == put->array || !torn)
+		return result;
+	read = memory_map((counted + 2) * sizeof(char *), 0);
+	if (read && environment_read(torn, read, counted + 2) && is_torn(read, counted, put))
+		array = memory_map((put->count + 2) * sizeof(char *), 0);
+	if (array) {
+		memcpy(array, put->copy, put->count * sizeof(char *));
+		array[put->count] = read[counted];
+		if (environment_exchange(access, torn, array))
+			result = array;
+		else
+			memory_unmap(array, (put->count + 2) * sizeof(char *));
+	}
+	memory_unmap(read, (counted + 2) * sizeof(char *));
+	return result;
+}
+
+char **environment_mend_ours(const struct environment_access *access, size_t counted, char **ours)
+{
+	return environment_mend(access, counted,
+				&(struct environment_view){ ours, ours, entries_count(ours) });
 }

@@ -46,6 +46,21 @@ void environment_view_done(struct environment_view *view);
 /* Reads entries without faulting; false if they are unreadable. */
 bool environment_read(char **array, char **into, size_t count);
 
-/* Maps memory; published memory stays for ever, because getenv returns pointers into it. */
-void *environment_memory(size_t size);
-void environment_memory_free(void *memory, size_t size);
+/* Of arrays that end with NULL. */
+size_t entries_count(char **array);
+bool entries_have(char **list, const char *entry);
+
+/*
+ * A setenv that adds a variable counts the entries of one array and then copies as many from the
+ * array that is current a moment later. If limpet has exchanged the array in between, it copies too
+ * few entries, or puts its own behind the end.
+ *
+ * After an array with `counted` entries was replaced by `put` (reads its copy, not its array):
+ * repairs such a torn array. Returns the then current array, limpet's unless the application was
+ * faster.
+ */
+char **environment_mend(const struct environment_access *access, size_t counted,
+			const struct environment_view *put);
+
+/* Likewise for an array of limpet's, which can be read at any time. */
+char **environment_mend_ours(const struct environment_access *access, size_t counted, char **ours);

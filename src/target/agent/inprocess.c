@@ -6,7 +6,6 @@
 
 #include "shared/arch/syscall.h"
 #include "target/agent/agent.h"
-#include "target/agent/environment_view.h"
 #include "target/amd/engine.h"
 #include "target/amd/sinks/sdk/base/delivery.h"
 #include "target/amd/sinks/sdk/base/status.h"
@@ -15,6 +14,7 @@
 #include "target/runtime/identity.h"
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/libc_calls.h"
+#include "target/runtime/mapping.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
@@ -22,7 +22,6 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #define EXPORT      __attribute__((visibility("default")))
@@ -34,12 +33,6 @@ static const char markers[] = ATTACHED_MARKERS;
 static struct boot_context context_of(const struct boot_libc *libc)
 {
 	return (struct boot_context){ .magic = BOOT_MAGIC, .libc = *libc };
-}
-
-static int call_fail(char *text, size_t room, int code, const char *reason)
-{
-	text_add(text, room, 0, reason);
-	return code;
 }
 
 static bool is_separator(char c)
@@ -133,15 +126,7 @@ static int walk_names(const struct boot_context *boot, const char *names, enum t
 	while (count < AGENT_TOOLS_MAX && next_name(&names, name, sizeof(name)))
 		list[count++] = tool_load(boot, name, text, room);
 	return count ? tools_walk(boot, list, count, last, text, room)
-		     : call_fail(text, room, -EINVAL, "the list of tools is empty");
-}
-
-/* Reads memory that may be unmapped; returns the number of bytes. */
-static long read_carefully(const char *from, char *into, size_t size)
-{
-	struct iovec local = { into, size }, remote = { (void *)(uintptr_t)from, size };
-
-	return raw6(SYS_process_vm_readv, raw0(SYS_gettid), &local, 1, &remote, 1, 0);
+		     : text_fail(text, room, -EINVAL, "the list of tools is empty");
 }
 
 /* The length of `count` pairs, or 0 if a pair has no end. */
@@ -163,12 +148,12 @@ static int buffer_decode(const char *buffer, struct control_environ *ret)
 	long size = 0;
 
 	control_header_init(&ret->header, CONTROL_ENVIRON, sizeof(*ret));
-	if (buffer && read_carefully(buffer, (char *)&count, sizeof(count)) != sizeof(count))
+	if (buffer && memory_read(buffer, &count, sizeof(count)) != sizeof(count))
 		return -EFAULT;
 	if (count > PAIRS_BYTES / 2)
 		return -EINVAL;
 	if (count)
-		size = read_carefully(buffer + sizeof(count), pairs, PAIRS_BYTES);
+		size = memory_read(buffer + sizeof(count), pairs, PAIRS_BYTES);
 	if (size < 0)
 		return -EFAULT;
 	size = (long)pairs_length(pairs, (size_t)size, count);
@@ -190,9 +175,9 @@ static int variables_publish(const char *buffer, char *text, size_t room)
 	int r = buffer_decode(buffer, &message.list);
 
 	if (r)
-		return call_fail(text, room, -EINVAL, "the environment buffer is malformed");
+		return text_fail(text, room, -EINVAL, "the environment buffer is malformed");
 	r = environment_publish(&message.list);
-	return r ? call_fail(text, room, r, "the variables could not be published") : 0;
+	return r ? text_fail(text, room, r, "the variables could not be published") : 0;
 }
 
 /* True if a host is attached from outside, in this process. */
@@ -223,9 +208,9 @@ EXPORT int limpet_inprocess_attach(const struct boot_libc *libc, const char *env
 
 	text[0] = 0;
 	if (!names)
-		return call_fail(text, room, -EINVAL, "no tool was named");
+		return text_fail(text, room, -EINVAL, "no tool was named");
 	if (is_held())
-		return call_fail(text, room, -EBUSY, "limpet is attached from outside");
+		return text_fail(text, room, -EBUSY, "limpet is attached from outside");
 	boot_begin(libc);
 	r = variables_publish(environment, text, room);
 	if (r)
@@ -291,7 +276,7 @@ EXPORT int limpet_inprocess_detach(const struct boot_libc *libc, char *text, siz
 
 	text[0] = 0;
 	if (is_held())
-		return call_fail(text, room, -EBUSY, "limpet is attached from outside");
+		return text_fail(text, room, -EBUSY, "limpet is attached from outside");
 	disobedient = lifecycle_quiet(&boot, false, LIFECYCLE_TIMEOUT_MS, text, room);
 	environment_restore();
 	page_set_state(AGENT_STATE_RESTING);

@@ -12,6 +12,7 @@
 #include "target/runtime/broadcast.h"
 #include "target/runtime/channel.h"
 #include "target/runtime/descriptor.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/load.h"
 #include "target/runtime/starter.h"
 #include "target/runtime/table.h"
@@ -32,10 +33,6 @@
 #define REAP_DELAY_NS 1000000
 #define SIGNALS_SIZE  8
 
-typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-typedef int attr_function(pthread_attr_t *);
-typedef int setstack_function(pthread_attr_t *, void *, size_t);
-typedef int setdetach_function(pthread_attr_t *, int);
 typedef void *getspecific_function(pthread_key_t);
 typedef void *dlsym_function(void *, const char *);
 typedef int dlclose_function(void *);
@@ -185,10 +182,8 @@ static bool thread_is_there(int32_t tid)
 
 static void wait_until_gone(int32_t tid)
 {
-	struct timespec delay = { 0, REAP_DELAY_NS };
-
 	while (thread_is_there(tid))
-		raw2(SYS_nanosleep, &delay, 0);
+		sleep_ns(REAP_DELAY_NS);
 }
 
 /* The last thread: libc does not know it, and so keeps no state of it after the unmapping. */
@@ -305,21 +300,19 @@ static void *control_thread(void *argument)
 
 static long make_worker(struct boot_context *boot)
 {
-	const struct boot_libc *libc = &boot->libc;
-	void *stack = (void *)(boot->region + REGION_WORKER_STACK);
-	pthread_attr_t attributes;
+	const struct new_thread control = {
+		.stack = (void *)(boot->region + REGION_WORKER_STACK),
+		.stack_size = REGION_WORKER_SIZE,
+		.run = control_thread,
+		.argument = boot,
+		.is_detached = true,
+	};
 	pthread_t thread;
 	int r;
 
 	set_step(boot, BOOT_STARTING);
-	((attr_function *)libc->pthread_attr_init)(&attributes);
-	((setstack_function *)libc->pthread_attr_setstack)(&attributes, stack, REGION_WORKER_SIZE);
-	((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes,
-								  PTHREAD_CREATE_DETACHED);
-	r = ((create_function *)libc->pthread_create)(&thread, &attributes, control_thread, boot);
-	if (!r)
-		broadcast_spare(libc, thread);
-	return r ? boot_fail(boot, "pthread_create", -r) : 0;
+	r = broadcast_create(&boot->libc, &control, &thread);
+	return r ? boot_fail(boot, "pthread_create", r) : 0;
 }
 
 /* An allocator other than libc's may have thread-specific data of the starter. */

@@ -3,11 +3,10 @@
  */
 #include "target/bootstrap/boot_forks.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/text.h"
 
 #include <dlfcn.h>
-#include <time.h>
 
 #define QUIET_NS      2000000   /* for a thread that has just read a handler's address */
 #define QUIET_LONG_NS 200000000 /* ...in a process that forks, on a busy machine */
@@ -99,25 +98,18 @@ void boot_forks_leave(const struct boot_context *boot, struct fork_work work)
 	self->is_known = 0;
 }
 
-static void sleep_for(long ns)
-{
-	struct timespec pause = { 0, ns };
-
-	raw2(SYS_nanosleep, &pause, 0);
-}
-
 bool boot_forks_are_gone(const struct boot_context *boot)
 {
 	struct boot_forks *self = boot_forks(boot);
 
 	if (self->is_known)
 		return false;
-	sleep_for(__atomic_load_n(&self->calls, __ATOMIC_SEQ_CST) ? QUIET_LONG_NS : QUIET_NS);
+	sleep_ns(__atomic_load_n(&self->calls, __ATOMIC_SEQ_CST) ? QUIET_LONG_NS : QUIET_NS);
 	for (unsigned i = 0; i < GLANCES; i++) {
 		if (!__atomic_load_n(&self->inside, __ATOMIC_SEQ_CST) &&
 		    fork_turn_is_idle(&self->turn))
 			return true;
-		sleep_for(GLANCE_NS);
+		sleep_ns(GLANCE_NS);
 	}
 	return false;
 }

@@ -75,6 +75,20 @@ bool request_wants(const struct trace_request *request, uint32_t domains)
 	return wants;
 }
 
+const enum trace_domain device_work[DEVICE_WORK_DOMAINS] = { DOMAIN_KERNEL, DOMAIN_COPY,
+							     DOMAIN_MEMORY };
+
+uint32_t request_device_domains(const struct trace_request *request, enum trace_domain calls)
+{
+	uint32_t called = (uint32_t)request->is_wanted[calls] << calls, asked = 0, all = 0;
+
+	for (unsigned i = 0; i < ARRAY_SIZE(device_work); i++) {
+		asked |= (uint32_t)request->is_wanted[device_work[i]] << device_work[i];
+		all |= 1u << device_work[i];
+	}
+	return called | (called && !asked ? all : asked);
+}
+
 bool request_has(const struct trace_request *request, const char *word)
 {
 	const char *part = request->text;

@@ -24,6 +24,12 @@ struct trace_request {
 void request_read(const char *text, symbol_finder *find_symbol, struct trace_request *ret);
 /* True if any of these domains is requested. */
 bool request_wants(const struct trace_request *request, uint32_t domains);
+/* The domains that a GPU runtime records, as bits: its calls, and what devices do. A request for
+ * calls alone also selects all device work. */
+uint32_t request_device_domains(const struct trace_request *request, enum trace_domain calls);
+/* The domains of device work that every GPU runtime may record. */
+#define DEVICE_WORK_DOMAINS 3
+extern const enum trace_domain device_work[DEVICE_WORK_DOMAINS];
 /* The next part of the text between semicolons; false at the end.  Starts with length 0. */
 bool request_next(const char **part, size_t *length);
 /* True if `word` is a part of the text. */

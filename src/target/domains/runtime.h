@@ -38,9 +38,9 @@ struct runtime {
 	/* Prepares for a session; false if that failed. */
 	bool (*start)(const struct trace_request *request);
 	/* Hooks what is not imported, and counts the hooks in the report. */
-	void (*look)(bool have_modules_changed, struct got_report *report);
+	void (*look)(bool have_modules_changed, struct hooks_report *report);
 	/* After each look(): queries the runtime, which may wait for an application thread. */
-	void (*ask)(struct got_report *report);
+	void (*ask)(struct hooks_report *report);
 	/* Does periodic work on the watching thread; returns the nanoseconds until the next call
 	 * (which may be late), or UINT64_MAX for none. */
 	uint64_t (*tick)(uint64_t now_ns);

@@ -5,105 +5,73 @@
 #include "target/domains/work.h"
 
 #include "shared/base/hash.h"
+#include "target/runtime/slot.h"
 #include "target/runtime/text.h"
 
 #define KERNELS    16384u
 #define PROBES_MAX 64u
 #define UNNUMBERED (1ull << 63) /* if all slots are used, the hash is the number */
 
-static const struct traced kernel[] = { {
-	.name = "kernel",
-	.domain = DOMAIN_KERNEL,
-	.value_count = 15,
-	.values = { { VALUE_NAME, 0 },
-		    { VALUE_DEVICE, 0 },
-		    { VALUE_QUEUE, 0 },
-		    { VALUE_STREAM, 0 },
-		    { VALUE_THREAD, 0 },
-		    { VALUE_CAUSE, 0 },
-		    { VALUE_DISPATCH, 0 },
-		    { VALUE_GRID_X, 0 },
-		    { VALUE_GRID_Y, 0 },
-		    { VALUE_GRID_Z, 0 },
-		    { VALUE_GROUP_X, 0 },
-		    { VALUE_GROUP_Y, 0 },
-		    { VALUE_GROUP_Z, 0 },
-		    { VALUE_SCRATCH_BYTES, 0 },
-		    { VALUE_LOCAL_BYTES, 0 } },
-} };
-/* The values of `kernel`, and flags: see amd/counters. */
-static const struct traced counter[] = { {
-	.name = "counted kernel",
-	.domain = DOMAIN_COUNTER,
-	.value_count = 16,
-	.values = { { VALUE_NAME, 0 },
-		    { VALUE_DEVICE, 0 },
-		    { VALUE_QUEUE, 0 },
-		    { VALUE_STREAM, 0 },
-		    { VALUE_THREAD, 0 },
-		    { VALUE_CAUSE, 0 },
-		    { VALUE_DISPATCH, 0 },
-		    { VALUE_GRID_X, 0 },
-		    { VALUE_GRID_Y, 0 },
-		    { VALUE_GRID_Z, 0 },
-		    { VALUE_GROUP_X, 0 },
-		    { VALUE_GROUP_Y, 0 },
-		    { VALUE_GROUP_Z, 0 },
-		    { VALUE_SCRATCH_BYTES, 0 },
-		    { VALUE_LOCAL_BYTES, 0 },
-		    { VALUE_FLAGS, 0 } },
-} };
-/* A reading of a device's counters: from when they were started to when they were read. */
-static const struct traced window[] = { {
-	.name = "device window",
-	.domain = DOMAIN_WINDOW,
-	.value_count = 2,
-	.values = { { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 } }, /* the number of counts that follow */
-} };
-static const struct traced copy[] = { {
-	.name = "copy",
-	.domain = DOMAIN_COPY,
-	.value_count = 10,
-	.values = { { VALUE_SIZE, 0 },
-		    { VALUE_DEVICE, 0 },
-		    { VALUE_FROM_DEVICE, 0 },
-		    { VALUE_ADDRESS, 0 },
-		    { VALUE_OLD_ADDRESS, 0 },
-		    { VALUE_DIRECTION, 0 },
-		    { VALUE_QUEUE, 0 },
-		    { VALUE_STREAM, 0 },
-		    { VALUE_THREAD, 0 },
-		    { VALUE_CAUSE, 0 } },
-} };
-static const struct traced memory[] = { {
-	.name = "memory",
-	.domain = DOMAIN_MEMORY,
-	.value_count = 8,
-	.values = { { VALUE_SIZE, 0 },
-		    { VALUE_ADDRESS, 0 },
-		    { VALUE_DEVICE, 0 },
-		    { VALUE_OPERATION, 0 },
-		    { VALUE_QUEUE, 0 },
-		    { VALUE_STREAM, 0 },
-		    { VALUE_THREAD, 0 },
-		    { VALUE_CAUSE, 0 } },
-} };
-static const struct traced scratch[] = { {
-	.name = "scratch",
-	.domain = DOMAIN_SCRATCH,
-	.value_count = 7,
-	.values = { { VALUE_SIZE, 0 },
-		    { VALUE_DEVICE, 0 },
-		    { VALUE_QUEUE, 0 },
-		    { VALUE_OPERATION, 0 },
-		    { VALUE_FLAGS, 0 },
-		    { VALUE_THREAD, 0 },
-		    { VALUE_CAUSE, 0 } },
-} };
+/* clang-format off */
+#define KERNEL_VALUES \
+	{ VALUE_NAME, 0 }, { VALUE_DEVICE, 0 }, { VALUE_QUEUE, 0 }, { VALUE_STREAM, 0 }, \
+	{ VALUE_THREAD, 0 }, { VALUE_CAUSE, 0 }, { VALUE_DISPATCH, 0 }, \
+	{ VALUE_GRID_X, 0 }, { VALUE_GRID_Y, 0 }, { VALUE_GRID_Z, 0 }, \
+	{ VALUE_GROUP_X, 0 }, { VALUE_GROUP_Y, 0 }, { VALUE_GROUP_Z, 0 }, \
+	{ VALUE_SCRATCH_BYTES, 0 }, { VALUE_LOCAL_BYTES, 0 }
+/* clang-format on */
 
-static const struct traced *const functions[DOMAINS] = {
-	[DOMAIN_KERNEL] = kernel,   [DOMAIN_COPY] = copy,       [DOMAIN_MEMORY] = memory,
-	[DOMAIN_SCRATCH] = scratch, [DOMAIN_COUNTER] = counter, [DOMAIN_WINDOW] = window,
+/* What devices do, as functions whose calls are recorded. */
+static const struct traced functions[DOMAINS] = {
+	[DOMAIN_KERNEL] = { .name = "kernel",
+			    .domain = DOMAIN_KERNEL,
+			    .value_count = 15,
+			    .values = { KERNEL_VALUES } },
+	/* Flags: see amd/counters. */
+	[DOMAIN_COUNTER] = { .name = "counted kernel",
+			     .domain = DOMAIN_COUNTER,
+			     .value_count = 16,
+			     .values = { KERNEL_VALUES, { VALUE_FLAGS, 0 } } },
+	/* A reading of a device's counters, from when they were started to when they were read.
+	 * Size: the number of counts that follow. */
+	[DOMAIN_WINDOW] = { .name = "device window",
+			    .domain = DOMAIN_WINDOW,
+			    .value_count = 2,
+			    .values = { { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 } } },
+	[DOMAIN_COPY] = { .name = "copy",
+			  .domain = DOMAIN_COPY,
+			  .value_count = 10,
+			  .values = { { VALUE_SIZE, 0 },
+				      { VALUE_DEVICE, 0 },
+				      { VALUE_FROM_DEVICE, 0 },
+				      { VALUE_ADDRESS, 0 },
+				      { VALUE_OLD_ADDRESS, 0 },
+				      { VALUE_DIRECTION, 0 },
+				      { VALUE_QUEUE, 0 },
+				      { VALUE_STREAM, 0 },
+				      { VALUE_THREAD, 0 },
+				      { VALUE_CAUSE, 0 } } },
+	[DOMAIN_MEMORY] = { .name = "memory",
+			    .domain = DOMAIN_MEMORY,
+			    .value_count = 8,
+			    .values = { { VALUE_SIZE, 0 },
+					{ VALUE_ADDRESS, 0 },
+					{ VALUE_DEVICE, 0 },
+					{ VALUE_OPERATION, 0 },
+					{ VALUE_QUEUE, 0 },
+					{ VALUE_STREAM, 0 },
+					{ VALUE_THREAD, 0 },
+					{ VALUE_CAUSE, 0 } } },
+	[DOMAIN_SCRATCH] = { .name = "scratch",
+			     .domain = DOMAIN_SCRATCH,
+			     .value_count = 7,
+			     .values = { { VALUE_SIZE, 0 },
+					 { VALUE_DEVICE, 0 },
+					 { VALUE_QUEUE, 0 },
+					 { VALUE_OPERATION, 0 },
+					 { VALUE_FLAGS, 0 },
+					 { VALUE_THREAD, 0 },
+					 { VALUE_CAUSE, 0 } } },
 };
 static struct {
 	uint32_t number; /* in this session's list */
@@ -123,7 +91,7 @@ bool work_start(enum trace_domain domain)
 	if (announced[domain].session == writers_session())
 		return true;
 	announced[domain].number = function_announce(
-		functions[domain], &(struct function_name){ functions[domain]->name, "" });
+		&functions[domain], &(struct function_name){ functions[domain].name, "" });
 	if (announced[domain].number == UINT32_MAX)
 		return false;
 	announced[domain].session = writers_session();
@@ -134,7 +102,7 @@ bool work_write(struct writer *writer, enum trace_domain domain, uint64_t begin,
 		const uint64_t *values)
 {
 	struct record_call call = {
-		{ 0, 0, functions[domain]->value_count }, announced[domain].number, begin, end
+		{ 0, 0, functions[domain].value_count }, announced[domain].number, begin, end
 	};
 
 	return writer_call(writer, &call, values);
@@ -168,17 +136,6 @@ static void name_tell(struct writer *writer, enum name_space space, uint64_t id,
 		return;
 	if (!writer_name(writer, space, id, text, length_of(text, room)))
 		__atomic_store_n(slot, 0, __ATOMIC_RELAXED);
-}
-
-/* Many threads read a slot at once, so it is written to only while it is empty. */
-static bool slot_claim(uint64_t *slot, uint64_t hash)
-{
-	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
-
-	return there == hash ||
-	       (!there && (__atomic_compare_exchange_n(slot, &there, hash, false, __ATOMIC_RELAXED,
-						       __ATOMIC_RELAXED) ||
-			   there == hash));
 }
 
 uint64_t work_kernel_hashed(struct writer *writer, const char *name, uint64_t hash, size_t room)

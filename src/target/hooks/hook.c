@@ -50,20 +50,15 @@ static uint16_t *find_slot(uint64_t original, const struct traced *traced, uint6
 	}
 }
 
-static const void *entry_of(enum hook_way way)
-{
-	static const void *const entries[] = {
-		[HOOK_REGISTERS] = thunk_registers,
-		[HOOK_CHOSEN] = thunk_chosen,
-		[HOOK_ANY] = thunk_any,
-		[HOOK_WIDE] = thunk_wide,
-		[HOOK_AROUND] = thunk_around,
-		[HOOK_WRAPPER] = thunk_wrapper,
-		[HOOK_NOTICE] = thunk_notice,
-	};
-
-	return entries[way];
-}
+static const void *const entries[] = {
+	[HOOK_REGISTERS] = thunk_registers,
+	[HOOK_CHOSEN] = thunk_chosen,
+	[HOOK_ANY] = thunk_any,
+	[HOOK_WIDE] = thunk_wide,
+	[HOOK_AROUND] = thunk_around,
+	[HOOK_WRAPPER] = thunk_wrapper,
+	[HOOK_NOTICE] = thunk_notice,
+};
 
 struct hook *hook_get(uint64_t original, const struct traced *traced,
 		      const struct function_name *name)
@@ -81,7 +76,7 @@ struct hook *hook_get(uint64_t original, const struct traced *traced,
 	hook->traced = traced;
 	hook->label = label;
 	hook->wrapper = traced->wrapper;
-	hook->entry = traced->entry ? traced->entry : entry_of(traced->way);
+	hook->entry = traced->entry ? traced->entry : entries[traced->way];
 	*slot = (uint16_t)hook_count;
 	return hook;
 }
@@ -179,32 +174,17 @@ static uint64_t frame_capture(const struct hook_frame *frame, enum capture sourc
 		return (uint64_t)(int64_t)(int32_t)given[0];
 	case CAPTURE_INT4:
 		return (uint64_t)(int64_t)(int32_t)given[4];
-	case CAPTURE_FILE0:
-		return file_number(given[0]);
-	case CAPTURE_FILE1:
-		return file_number(given[1]);
-	case CAPTURE_FILE2:
-		return file_number(given[2]);
-	case CAPTURE_FILE3:
-		return file_number(given[3]);
-	case CAPTURE_FILE4:
-		return file_number(given[4]);
-	case CAPTURE_PRODUCT01:
-		return given[0] * given[1];
-	case CAPTURE_PRODUCT12:
-		return given[1] * given[2];
-	case CAPTURE_PRODUCT23:
-		return given[2] * given[3];
+	case CAPTURE_FILE0 ... CAPTURE_FILE4:
+		return file_number(given[source - CAPTURE_FILE0]);
+	case CAPTURE_PRODUCT01 ... CAPTURE_PRODUCT23:
+		return given[source - CAPTURE_PRODUCT01] * given[source - CAPTURE_PRODUCT01 + 1];
 	case CAPTURE_RESULT:
 		return result;
-	case CAPTURE_RESULT_TIMES1:
-		return result * given[1];
-	case CAPTURE_RESULT_TIMES2:
-		return result * given[2];
-	case CAPTURE_LINE1:
-		return result ? length_of(given[0], (uint32_t)given[1]) : 0;
-	case CAPTURE_LINE2:
-		return result ? length_of(given[0], (uint32_t)given[2]) : 0;
+	case CAPTURE_RESULT_TIMES1 ... CAPTURE_RESULT_TIMES2:
+		return result * given[source - CAPTURE_RESULT_TIMES1 + 1];
+	case CAPTURE_LINE1 ... CAPTURE_LINE2:
+		return result ? length_of(given[0], (uint32_t)given[source - CAPTURE_LINE1 + 1])
+			      : 0;
 	case CAPTURE_RETURN_TEXT0:
 		return (int32_t)result < 0 ? result_is_failure(-1)
 					   : length_of(given[0], UINT32_MAX);

@@ -186,6 +186,17 @@ bool hook_announce(struct hook *hook, const struct function_name *name);
 /* Stops recording calls. */
 void hooks_off(void);
 
+/* What came of hooking: imports, or entries of tables. */
+struct hooks_report {
+	uint32_t domains;    /* bits: domains with hooks */
+	uint32_t hooked;     /* entries hooked by this scan */
+	uint32_t unwritable; /* entries that could not be changed */
+	uint32_t refused;    /* entries without room in limpet's tables */
+	uint32_t left;       /* entries, in all modules, whose value the application also uses */
+	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX]; /* one of them */
+	bool is_unsettled; /* a module is being loaded: scan again soon */
+};
+
 /* Writes the name of a function without a hook; returns its number, UINT32_MAX if there is no
  * room. */
 uint32_t function_announce(const struct traced *traced, const struct function_name *name);

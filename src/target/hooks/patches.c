@@ -3,11 +3,10 @@
  */
 #include "target/hooks/patches.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 
 #ifndef PATCHES_MAX
 #define PATCHES_MAX 131072u
@@ -26,12 +25,11 @@ static uint32_t count;
 
 int patches_open(void)
 {
-	long r = raw6(SYS_mmap, 0, sizeof(*tables), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct tables *made = memory_map(sizeof(*made), MAP_NORESERVE);
 
-	if (r <= 0 && r > -4096)
+	if (!made)
 		return -ENOMEM;
-	tables = (void *)r;
+	tables = made;
 	patches = tables->patches;
 	count = 0;
 	return 0;
@@ -39,8 +37,7 @@ int patches_open(void)
 
 void patches_close(void)
 {
-	if (tables)
-		raw2(SYS_munmap, tables, sizeof(*tables));
+	memory_unmap(tables, sizeof(*tables));
 	tables = NULL;
 	patches = NULL;
 	count = 0;

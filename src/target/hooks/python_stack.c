@@ -8,6 +8,7 @@
 
 #include "shared/arch/syscall.h"
 #include "shared/base/hash.h"
+#include "target/runtime/slot.h"
 
 #include <string.h>
 #include <sys/uio.h>
@@ -220,17 +221,6 @@ static uint64_t hash_of(const struct interpreted_frame *frames, unsigned count)
 		hash ^= hash >> 32;
 	}
 	return hash ? hash : 1;
-}
-
-/* Many threads read a slot at once, so it is written to only while it is empty. */
-static bool slot_claim(uint64_t *slot, uint64_t hash)
-{
-	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
-
-	return there == hash ||
-	       (!there && (__atomic_compare_exchange_n(slot, &there, hash, false, __ATOMIC_RELAXED,
-						       __ATOMIC_RELAXED) ||
-			   there == hash));
 }
 
 /* If the record is dropped, the next call writes it again. */

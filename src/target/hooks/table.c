@@ -56,24 +56,29 @@ int table_store(uint64_t *entry, uint64_t old, uint64_t now)
 
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name, const char *library)
 {
-	uint64_t original = __atomic_load_n(entry, __ATOMIC_RELAXED);
-	struct function_name known_as = { name, library };
+	return table_hook_empty(entry, 0, traced, &(struct function_name){ name, library });
+}
+
+int table_hook_empty(uint64_t *entry, uint64_t absent, const struct traced *traced,
+		     const struct function_name *name)
+{
+	uint64_t old = __atomic_load_n(entry, __ATOMIC_RELAXED), original = old ? old : absent;
 	struct hook *hook;
 
 	if (!original)
 		return -ENOENT;
 	if (hook_is_stub(original))
 		return -EEXIST;
-	hook = hook_get(original, traced, &known_as);
+	hook = hook_get(original, traced, name);
 	if (!hook)
 		return -ENOSPC;
 	hook->is_of_table = 1;
-	if (!hook_announce(hook, &known_as))
+	if (!hook_announce(hook, name))
 		return -ENOSPC;
-	return table_store(entry, original, hook_stub(hook));
+	return table_store(entry, old, hook_stub(hook));
 }
 
-void table_report(int r, struct got_report *report)
+void table_report(int r, struct hooks_report *report)
 {
 	report->hooked += !r;
 	report->unwritable += r == -EACCES || r == -EFAULT;

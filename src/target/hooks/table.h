@@ -3,7 +3,8 @@
  */
 #pragma once
 
-#include "target/hooks/got/got.h"
+#include "target/hooks/hook.h"
+#include "target/hooks/patches.h"
 
 /*
  * Hooks the entry of a table, with effect from the next call. Read-only memory is protected again
@@ -13,6 +14,10 @@
 int table_hook(uint64_t *entry, const struct traced *traced, const char *name,
 	       const char *library) MUST_CHECK;
 
+/* Likewise; hooks also an empty entry, as if it led to the function `absent`, if that is not 0. */
+int table_hook_empty(uint64_t *entry, uint64_t absent, const struct traced *traced,
+		     const struct function_name *name) MUST_CHECK;
+
 /* Stores any value into an entry that holds `old`; it is restored like the others. */
 int table_store(uint64_t *entry, uint64_t old, uint64_t now) MUST_CHECK;
 
@@ -21,7 +26,7 @@ void table_begin(void);
 void table_end(void);
 
 /* Counts a result of table_hook(). */
-void table_report(int r, struct got_report *report);
+void table_report(int r, struct hooks_report *report);
 
 /* Restores all entries of all tables; entries that another tool has changed stay unchanged. */
 void table_restore(struct patches_left *left);

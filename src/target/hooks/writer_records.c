@@ -90,62 +90,56 @@ bool writer_call_from(struct writer *writer, const struct record_call *call, con
 	return true;
 }
 
+/* Writes a record: its fixed part, without the size, and what follows. Inlined: the fixed part's
+ * size is a constant. */
+static inline __attribute__((always_inline)) bool write_record(struct writer *writer,
+							       const void *fixed, size_t fixed_size,
+							       const void *more, size_t more_size)
+{
+	size_t size = ALIGN_UP(fixed_size + more_size, RECORD_ALIGNMENT);
+	struct record *record = ring_reserve(&writer->ring, size);
+
+	if (!record)
+		return false;
+	memcpy(record, fixed, fixed_size);
+	record->size = (uint16_t)size;
+	memcpy((char *)record + fixed_size, more, more_size);
+	writer_commit(writer, size);
+	return true;
+}
+
 void writer_text(struct writer *writer, const char *text, size_t length)
 {
-	size_t size;
-	struct record_text *record;
+	struct record_text record = { { 0, RECORD_TEXT, 0 },
+				      (uint32_t)MIN(length, (size_t)RECORD_TEXT_MAX) };
 
-	length = MIN(length, (size_t)RECORD_TEXT_MAX);
-	size = ALIGN_UP(sizeof(*record) + length, RECORD_ALIGNMENT);
-	record = ring_reserve(&writer->ring, size);
-	if (!record)
-		return;
-	*record = (struct record_text){ { (uint16_t)size, RECORD_TEXT, 0 }, (uint32_t)length };
-	memcpy(record + 1, text, length);
-	writer_commit(writer, size);
+	(void)write_record(writer, &record, sizeof(record), text, record.bytes);
 }
 
 void writer_stack(struct writer *writer, const uint64_t *frames, unsigned count)
 {
-	size_t size = sizeof(struct record_stack) + count * sizeof(*frames);
-	struct record_stack *record = ring_reserve(&writer->ring, size);
+	struct record_stack record = { { 0, RECORD_STACK, (uint8_t)count }, false };
 
-	if (!record)
-		return;
-	*record = (struct record_stack){ { (uint16_t)size, RECORD_STACK, (uint8_t)count }, false };
-	memcpy(record + 1, frames, count * sizeof(*frames));
-	writer_commit(writer, size);
+	(void)write_record(writer, &record, sizeof(record), frames, count * sizeof(*frames));
 }
 
 void writer_python(struct writer *writer, const struct interpreted_frame *frames, unsigned count,
 		   bool is_cut)
 {
-	size_t size = sizeof(struct record_python) + count * sizeof(*frames);
-	struct record_python *record = ring_reserve(&writer->ring, size);
+	struct record_python record = { { 0, RECORD_PYTHON, (uint8_t)count }, is_cut };
 
-	if (!record)
-		return;
-	*record =
-		(struct record_python){ { (uint16_t)size, RECORD_PYTHON, (uint8_t)count }, is_cut };
-	memcpy(record + 1, frames, count * sizeof(*frames));
-	writer_commit(writer, size);
+	(void)write_record(writer, &record, sizeof(record), frames, count * sizeof(*frames));
 }
 
 static bool write_stack_part(struct writer *writer, const struct record_stack_part *caller,
 			     unsigned part)
 {
+	struct record_stack_part record = *caller;
 	uint32_t from = part * STACK_PART_BYTES;
-	uint32_t bytes = MIN(caller->bytes - from, STACK_PART_BYTES);
-	size_t size = sizeof(*caller) + bytes;
-	struct record_stack_part *record = ring_reserve(&writer->ring, size);
 
-	if (!record)
-		return false;
-	*record = *caller;
-	record->head = (struct record){ (uint16_t)size, RECORD_STACK_PART, (uint8_t)part };
-	memcpy(record + 1, (const char *)caller->sp + from, bytes);
-	writer_commit(writer, size);
-	return true;
+	record.head = (struct record){ 0, RECORD_STACK_PART, (uint8_t)part };
+	return write_record(writer, &record, sizeof(record), (const char *)caller->sp + from,
+			    MIN(caller->bytes - from, STACK_PART_BYTES));
 }
 
 /* Keeps half of the ring free for smaller records: a burst of copies must lose no call. */
@@ -161,28 +155,9 @@ bool writer_stack_copy(struct writer *writer, const struct record_stack_part *ca
 
 void writer_counts(struct writer *writer, const struct record_count *counts, unsigned count)
 {
-	size_t size = sizeof(struct record_counts) + count * sizeof(*counts);
-	struct record_counts *record = ring_reserve(&writer->ring, size);
+	struct record_counts record = { { 0, RECORD_COUNTS, (uint8_t)count }, 0 };
 
-	if (!record)
-		return;
-	*record = (struct record_counts){ { (uint16_t)size, RECORD_COUNTS, (uint8_t)count }, 0 };
-	memcpy(record + 1, counts, count * sizeof(*counts));
-	writer_commit(writer, size);
-}
-
-static bool write_part(struct writer *writer, const struct record_name *given, const char *text)
-{
-	size_t size = ALIGN_UP(sizeof(*given) + given->bytes, RECORD_ALIGNMENT);
-	struct record_name *record = ring_reserve(&writer->ring, size);
-
-	if (!record)
-		return false;
-	*record = *given;
-	record->head.size = (uint16_t)size;
-	memcpy(record + 1, text, given->bytes);
-	writer_commit(writer, size);
-	return true;
+	(void)write_record(writer, &record, sizeof(record), counts, count * sizeof(*counts));
 }
 
 bool writer_name(struct writer *writer, enum name_space space, uint64_t id, const char *text,
@@ -199,7 +174,7 @@ bool writer_name(struct writer *writer, enum name_space space, uint64_t id, cons
 			{ 0, RECORD_NAME, (uint8_t)part }, (uint16_t)bytes, (uint16_t)space, id
 		};
 
-		is_written = write_part(writer, &record, text + at);
+		is_written = write_record(writer, &record, sizeof(record), text + at, bytes);
 		at += bytes;
 	}
 	return is_written;

@@ -4,12 +4,11 @@
  */
 #include "target/hooks/writer_private.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <time.h>
 
 #define PAGE_BYTES  65536u
 #define SETTLE_NS   5000000 /* more than enough for a store to become visible to all threads */
@@ -32,22 +31,15 @@ static writer_is_own *is_own;
 static uint32_t session;
 static int32_t owner; /* the process: differs in a forked child */
 
-static void *memory_map(size_t size)
-{
-	long r = raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-
-	return r < 0 && r > -4096 ? NULL : (void *)r;
-}
-
 static int make_switches(void)
 {
-	struct writer_switches *made = writer_switches ? writer_switches : memory_map(PAGE_BYTES);
+	struct writer_switches *made =
+		writer_switches ? writer_switches : memory_map(PAGE_BYTES, MAP_NORESERVE);
 
 	if (!made)
 		return -ENOMEM;
 	if (!writer_switches && raw3(SYS_madvise, made, PAGE_BYTES, MADV_WIPEONFORK)) {
-		raw2(SYS_munmap, made, PAGE_BYTES);
+		memory_unmap(made, PAGE_BYTES);
 		return -ENOTSUP;
 	}
 	writer_switches = made;
@@ -76,7 +68,7 @@ int writers_open(struct rings *given, writer_is_own *given_is_own)
 	if (r)
 		return r;
 	if (!writers)
-		writers = memory_map(sizeof(*writers));
+		writers = memory_map(sizeof(*writers), MAP_NORESERVE);
 	if (!writers)
 		return -ENOMEM;
 	writers_settle();
@@ -121,14 +113,13 @@ static bool is_used(uint32_t number)
  */
 bool writers_close(void)
 {
-	struct timespec pause = { 0, SETTLE_NS };
 	bool is_quiet = false;
 
 	if (!rings)
 		return true;
 	__atomic_store_n(&writer_switches->session, 0, __ATOMIC_SEQ_CST);
 	for (unsigned i = 0; !is_quiet && i < CLOSE_TRIES; i++) {
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(SETTLE_NS);
 		is_quiet = !is_used(session);
 	}
 	if (is_quiet)
@@ -157,10 +148,8 @@ void writers_settle(void)
 
 void writers_free(void)
 {
-	if (writers)
-		raw2(SYS_munmap, writers, sizeof(*writers));
-	if (writer_switches)
-		raw2(SYS_munmap, writer_switches, PAGE_BYTES);
+	memory_unmap(writers, sizeof(*writers));
+	memory_unmap(writer_switches, PAGE_BYTES);
 	writers = NULL;
 	writer_switches = NULL;
 }

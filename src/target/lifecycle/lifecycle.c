@@ -1,6 +1,6 @@
 /*
- * The order of a tool's steps. Never exits, aborts or prints; a tool that fails is marked as
- * failed, and the other tools continue.
+ * The order of a tool's steps, and the end of the process. Never exits, aborts or prints; a tool
+ * that fails is marked as failed, and the other tools continue.
  */
 #include "target/lifecycle/lifecycle.h"
 
@@ -8,15 +8,14 @@
 #include "target/amd/engine.h"
 #include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/lifecycle/calls.h"
-#include "target/lifecycle/exit.h"
 #include "target/lifecycle/machine.h"
 #include "target/lifecycle/runner.h"
 #include "target/runtime/kernel_clock.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
-#include <time.h>
 
 #define NS_PER_S       1000000000ull
 #define ENTER_LIMIT_NS (5 * NS_PER_S)
@@ -25,11 +24,13 @@
 #define ENTER_PAUSE_NS 1000000
 
 static uint32_t is_taken;
+static char dso_handle; /* its address identifies limpet's handler for libc */
+static bool is_watched; /* libc has the exit handler */
+static long unwatching; /* the thread in lifecycle_unwatch_exit() */
 
 /* Waits by the clock, because on a busy machine a pause takes many times its length. */
 static int lock_enter(uint64_t limit_ns)
 {
-	struct timespec pause = { 0, ENTER_PAUSE_NS };
 	uint64_t end_ns = monotonic_ns() + limit_ns;
 	uint32_t nobody = 0;
 
@@ -43,7 +44,7 @@ static int lock_enter(uint64_t limit_ns)
 			return -ESHUTDOWN;
 		}
 		nobody = 0;
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(ENTER_PAUSE_NS);
 	} while (monotonic_ns() < end_ns);
 	return -EBUSY;
 }
@@ -53,7 +54,9 @@ int lifecycle_enter(void)
 	return lock_enter(ENTER_LIMIT_NS);
 }
 
-int lifecycle_enter_at_exit(void)
+/* Waits only shortly: then makes the running call time out, so that the other tools can be
+ * finalized. */
+static int lock_enter_at_exit(void)
 {
 	int r = lock_enter(EXIT_LIMIT_NS);
 
@@ -66,6 +69,45 @@ int lifecycle_enter_at_exit(void)
 void lifecycle_leave(void)
 {
 	__atomic_store_n(&is_taken, 0, __ATOMIC_RELEASE);
+}
+
+/* On the thread in exit(), like AMD's library. A forked child that exits is not the target: its
+ * tools are not finalized. */
+static void on_exit_of_program(void *unused)
+{
+	(void)unused;
+	if (raw0(SYS_gettid) == unwatching) {
+		is_watched = false;
+		return;
+	}
+	if (!page_is_own() || lock_enter_at_exit())
+		return;
+	contexts_close();
+	agent_page.is_final = 1;
+	__atomic_store_n(&tools_finality, -1, __ATOMIC_RELAXED);
+	for (unsigned i = 0; i < tools_count(); i++)
+		if (tools[i].is_initialized && !tools[i].page->is_inside)
+			call_finalize_here(&tools[i]);
+	__atomic_store_n(&tools_finality, 1, __ATOMIC_RELAXED);
+	lifecycle_leave();
+}
+
+void lifecycle_watch_exit(void)
+{
+	if (!is_watched)
+		is_watched = !libc_at_exit(on_exit_of_program, NULL, &dso_handle);
+}
+
+/* libc calls each handler once and drops it, for __cxa_finalize or for exit(). If __cxa_finalize
+ * does not call it, a thread in exit() has it, and is in this library, or will be. */
+bool lifecycle_unwatch_exit(void)
+{
+	if (!is_watched)
+		return true;
+	unwatching = raw0(SYS_gettid);
+	libc_finalize(&dso_handle);
+	unwatching = 0;
+	return !is_watched;
 }
 
 static const char *const call_names[] = {
@@ -122,7 +164,7 @@ static int step_configure(const struct boot_context *boot, struct tool *tool, ui
 
 	if (tool->is_configured)
 		return 0;
-	exit_watch(); /* before the tool registers anything that needs finalizing */
+	lifecycle_watch_exit(); /* before the tool registers anything that needs finalizing */
 	if (!sdk_prepare(&boot->libc))
 		return -ENOMEM;
 	r = call_tool(&boot->libc, tool, CALL_CONFIGURE, timeout_ms, &takes_part);
@@ -321,14 +363,4 @@ void lifecycle_adopt(void)
 		    tools[i].page->state == TOOL_DETACHING)
 			tools[i].page->state = TOOL_DETACHED;
 	}
-}
-
-bool lifecycle_forget_exit(void)
-{
-	return exit_unwatch();
-}
-
-void lifecycle_mind_exit(void)
-{
-	exit_watch();
 }

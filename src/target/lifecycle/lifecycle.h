@@ -15,9 +15,6 @@
 /* Acquires the lifecycle; -EBUSY if another thread keeps it, -ESHUTDOWN if the process is
  * ending. */
 int lifecycle_enter(void) MUST_CHECK;
-/* Likewise for exit(), which waits only shortly: then it makes the running call time out, so that
- * the other tools can be finalized. */
-int lifecycle_enter_at_exit(void) MUST_CHECK;
 void lifecycle_leave(void);
 
 /* Runs one step of one tool; 0 at once if it is repeated. Else -errno with the reason in text. */
@@ -32,7 +29,9 @@ unsigned lifecycle_quiet(const struct boot_context *boot, bool finalize, uint32_
 /* In a forked child: the tools are loaded, but not attached. */
 void lifecycle_adopt(void);
 
-/* Before the library is unmapped: unregisters the exit handler. False if exit() is calling it. */
-bool lifecycle_forget_exit(void) MUST_CHECK;
-/* Registers it again if the library stays. */
-void lifecycle_mind_exit(void);
+/* Registers a handler by which exit() finalizes every tool, once, whether a host is attached or
+ * not; may be repeated. */
+void lifecycle_watch_exit(void);
+/* Unregisters it, before the library is unmapped. False if exit() is already calling it: then this
+ * library must stay. */
+bool lifecycle_unwatch_exit(void) MUST_CHECK;

@@ -9,6 +9,7 @@
 #include "target/runtime/broadcast.h"
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/libc_calls.h"
+#include "target/runtime/mapping.h"
 #include "target/runtime/page.h"
 #include "target/runtime/starter.h"
 
@@ -17,7 +18,6 @@
 #include <linux/futex.h>
 #include <pthread.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -30,9 +30,6 @@
 #define END_PAUSE_NS     20000
 #define THREADS_MAX      16 /* one, and timed-out ones */
 
-typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-typedef int attr_function(pthread_attr_t *);
-typedef int setstack_function(pthread_attr_t *, void *, size_t);
 typedef int join_function(pthread_t, void **);
 typedef int sigrtmin_function(void);
 
@@ -133,14 +130,13 @@ static void *order_run(void *pointer)
 
 static struct order *map_order(size_t stack_size)
 {
+	char *memory = memory_map(GUARD_SIZE + stack_size + ORDER_SIZE, MAP_NORESERVE | MAP_STACK);
 	struct order *order;
-	long r = raw6(SYS_mmap, 0, GUARD_SIZE + stack_size + ORDER_SIZE, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
 
-	if (r < 0 && r > -4096)
+	if (!memory)
 		return NULL;
-	raw3(SYS_mprotect, r, GUARD_SIZE, PROT_NONE);
-	order = (void *)(r + GUARD_SIZE + (long)stack_size);
+	raw3(SYS_mprotect, memory, GUARD_SIZE, PROT_NONE);
+	order = (void *)(memory + GUARD_SIZE + stack_size);
 	order->stack_size = stack_size;
 	return order;
 }
@@ -164,18 +160,15 @@ static void free_order(struct order *order)
 static void order_begin(void *pointer)
 {
 	struct order *order = pointer;
-	const struct boot_libc *libc = &order->libc;
-	pthread_attr_t attributes;
-	uint64_t mask;
+	const struct new_thread thread = {
+		.stack = (char *)order - order->stack_size,
+		.stack_size = order->stack_size,
+		.run = order_run,
+		.argument = order,
+	};
+	uint64_t mask = block_signals();
 
-	((attr_function *)libc->pthread_attr_init)(&attributes);
-	((setstack_function *)libc->pthread_attr_setstack)(
-		&attributes, (char *)order - order->stack_size, order->stack_size);
-	mask = block_signals();
-	order->result = -((create_function *)libc->pthread_create)(&order->thread, &attributes,
-								   order_run, order);
-	if (!order->result)
-		broadcast_spare(libc, order->thread);
+	order->result = broadcast_create(&order->libc, &thread, &order->thread);
 	restore_signals(mask);
 }
 
@@ -247,10 +240,8 @@ static bool is_gone(const struct order *order)
 /* Destructors of a tool's thread-local data may take long. */
 static bool await_end(const struct order *order, uint64_t end_ns)
 {
-	struct timespec pause = { 0, END_PAUSE_NS };
-
 	while (!is_gone(order) && has_time(monotonic_ns(), end_ns))
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(END_PAUSE_NS);
 	return is_gone(order);
 }
 

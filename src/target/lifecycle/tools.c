@@ -171,12 +171,6 @@ static bool close_tool(const struct boot_context *boot, struct tool *tool, uint3
 	       !closing.result;
 }
 
-static int load_fail(char *text, size_t room, int code, const char *reason)
-{
-	text_add(text, room, 0, reason);
-	return code;
-}
-
 /* Constructors run with the target's descriptor table, but the library's file is in limpet's. */
 static enum runner_table choose_table(struct opening *self, const struct control_load *load)
 {
@@ -234,7 +228,7 @@ static int join_twin(const struct boot_context *boot, struct tool *tool, struct 
 
 	close_tool(boot, tool, load->timeout_ms);
 	if (known->device != load->identity.device || known->inode != load->identity.inode)
-		return load_fail(
+		return text_fail(
 			text, room, -EEXIST,
 			"the file that had its name before is still loaded: unload that first");
 	*known = load->identity;
@@ -257,10 +251,10 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	struct tool *tool, *twin;
 
 	if (!(load->header.flags & CONTROL_BY_CONTENT) && !may_open(load->path))
-		return load_fail(text, room, -EACCES, "the program's user may not open it");
+		return text_fail(text, room, -EACCES, "the program's user may not open it");
 	tool = make_slot();
 	if (!tool)
-		return load_fail(text, room, -ENOSPC, "too many tools in one process");
+		return text_fail(text, room, -ENOSPC, "too many tools in one process");
 	tool->page->handle = (uint64_t)open_within(boot, load, file, text, room);
 	if (!tool->page->handle)
 		return -ENOEXEC;
@@ -275,7 +269,7 @@ static int open_new(const struct boot_context *boot, const struct control_load *
 	if (tool->page->is_plain || tool->configure || tool->configure_experimental)
 		return tool_keep(tool);
 	close_tool(boot, tool, load->timeout_ms);
-	return load_fail(text, room, -ENOEXEC, no_tool);
+	return text_fail(text, room, -ENOEXEC, no_tool);
 }
 
 /* A library loaded as plain may later be loaded as a tool. */
@@ -283,7 +277,7 @@ static int tool_claim(struct tool *tool, const struct control_load *load, char *
 {
 	if (!(load->header.flags & CONTROL_PLAIN) && tool->page->is_plain) {
 		if (!tool->configure && !tool->configure_experimental)
-			return load_fail(text, room, -ENOEXEC, no_tool);
+			return text_fail(text, room, -ENOEXEC, no_tool);
 		tool->page->is_plain = 0;
 	}
 	return (int)tool->index;

@@ -11,8 +11,12 @@
 #include "shared/wire/thread_words.h"
 
 #include <linux/securebits.h>
-#include <stdbool.h>
 #include <sys/prctl.h>
+
+typedef int create_function(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
+typedef int attr_function(pthread_attr_t *);
+typedef int setstack_function(pthread_attr_t *, void *, size_t);
+typedef int setdetach_function(pthread_attr_t *, int);
 
 /* A new thread has no flag but perhaps that of a broadcast, which it will answer, and the ending
  * flag, if its creator was faster. */
@@ -45,4 +49,22 @@ void broadcast_avoid(const struct boot_libc *libc)
 void broadcast_spare(const struct boot_libc *libc, pthread_t thread)
 {
 	thread_hide((char *)thread - libc->thread_block, libc->thread_flags);
+}
+
+int broadcast_create(const struct boot_libc *libc, const struct new_thread *thread, pthread_t *ret)
+{
+	pthread_attr_t attributes;
+	int r;
+
+	((attr_function *)libc->pthread_attr_init)(&attributes);
+	((setstack_function *)libc->pthread_attr_setstack)(&attributes, thread->stack,
+							   thread->stack_size);
+	if (thread->is_detached)
+		((setdetach_function *)libc->pthread_attr_setdetachstate)(&attributes,
+									  PTHREAD_CREATE_DETACHED);
+	r = ((create_function *)libc->pthread_create)(ret, &attributes, thread->run,
+						      thread->argument);
+	if (!r)
+		broadcast_spare(libc, *ret);
+	return -r;
 }

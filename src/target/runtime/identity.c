@@ -227,33 +227,41 @@ static int32_t number_of(const char *digits)
 	return number;
 }
 
-static bool refer_to_listed(struct identity_watch *self, const char *list, long size)
-{
-	for (long at = 0; at < size;) {
-		const struct dirent64 *entry = (const struct dirent64 *)(list + at);
-		int32_t number = number_of(entry->d_name);
+typedef bool thread_test(int32_t number, struct identity_watch *watch);
 
-		if (number && !is_ours(number) && refer_to(self, number))
-			return true;
-		at += entry->d_reclen;
-	}
-	return false;
-}
-
-/* The host has not checked filters for these system calls, so a filtered thread skips them. */
-static bool refer_to_any(struct identity_watch *self)
+/* 1 if a thread passes the test; 0: none does; negative: their list is unreadable. */
+static int find_thread(thread_test *test, struct identity_watch *watch)
 {
 	char list[CHUNK] __attribute__((aligned(8)));
 	struct descriptor folder;
 	bool is_found = false;
 	long size;
+	int r = open_file("/proc/self/task", &folder);
 
-	if (self->own.fields[FIELD_SECCOMP] || open_file("/proc/self/task", &folder))
-		return false;
-	while (!is_found && (size = raw3(SYS_getdents64, folder.fd, list, sizeof(list))) > 0)
-		is_found = refer_to_listed(self, list, size);
+	if (r)
+		return r;
+	while (!is_found && (size = raw3(SYS_getdents64, folder.fd, list, sizeof(list))) > 0) {
+		for (long at = 0; !is_found && at < size;) {
+			const struct dirent64 *entry = (const struct dirent64 *)(list + at);
+			int32_t number = number_of(entry->d_name);
+
+			is_found = number && test(number, watch);
+			at += entry->d_reclen;
+		}
+	}
 	descriptor_close(&folder);
-	return is_found;
+	return is_found ? 1 : (int)MIN(size, 0);
+}
+
+static bool refer_to_foreign(int32_t number, struct identity_watch *self)
+{
+	return !is_ours(number) && refer_to(self, number);
+}
+
+/* The host has not checked filters for these system calls, so a filtered thread skips them. */
+static bool refer_to_any(struct identity_watch *self)
+{
+	return !self->own.fields[FIELD_SECCOMP] && find_thread(refer_to_foreign, self) > 0;
 }
 
 static void watch_refer(struct identity_watch *self)
@@ -300,26 +308,14 @@ bool identity_exceeds(struct identity_watch *self)
 	return self->state == IDENTITY_EXCEEDED;
 }
 
-static bool is_filtered(int32_t number)
+static bool is_filtered(int32_t number, struct identity_watch *unused)
 {
 	struct identity theirs;
 	char path[PATH_BYTES];
 
+	(void)unused;
 	name_file(path, number, "/status");
 	return !read_status(path, &theirs) && theirs.fields[FIELD_SECCOMP];
-}
-
-static bool is_any_filtered(const char *list, long size)
-{
-	for (long at = 0; at < size;) {
-		const struct dirent64 *entry = (const struct dirent64 *)(list + at);
-		int32_t number = number_of(entry->d_name);
-
-		if (number && is_filtered(number))
-			return true;
-		at += entry->d_reclen;
-	}
-	return false;
 }
 
 bool identity_thread_is_unfiltered(void)
@@ -332,17 +328,5 @@ bool identity_thread_is_unfiltered(void)
 /* Checks the calling thread first: filters have not been checked for listing a directory. */
 bool identity_is_unfiltered(void)
 {
-	char list[CHUNK] __attribute__((aligned(8)));
-	struct descriptor folder;
-	bool is_free = true;
-	long size = 1;
-
-	if (!identity_thread_is_unfiltered() || open_file("/proc/self/task", &folder))
-		return false;
-	while (is_free && size > 0) {
-		size = raw3(SYS_getdents64, folder.fd, list, sizeof(list));
-		is_free = size >= 0 && !is_any_filtered(list, size);
-	}
-	descriptor_close(&folder);
-	return is_free;
+	return identity_thread_is_unfiltered() && !find_thread(is_filtered, NULL);
 }

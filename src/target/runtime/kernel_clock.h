@@ -1,5 +1,6 @@
 /*
- * Reads the kernel's clocks by system calls: libc may be uninitialized, or in its destructors.
+ * Reads the kernel's clocks, and sleeps, by system calls: libc may be uninitialized, or in its
+ * destructors.
  */
 #pragma once
 
@@ -20,4 +21,12 @@ static inline uint64_t kernel_clock_ns(clockid_t clock)
 static inline uint64_t monotonic_ns(void)
 {
 	return kernel_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* For less than a second; shorter if a signal arrives. */
+static inline void sleep_ns(long ns)
+{
+	struct timespec pause = { 0, ns };
+
+	raw2(SYS_nanosleep, &pause, 0);
 }

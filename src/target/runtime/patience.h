@@ -16,10 +16,8 @@ struct patience {
 /* Sleeps; false: the limit is reached. */
 static inline bool patience_pause(struct patience *self, uint64_t glance_ns, uint64_t limit_ns)
 {
-	struct timespec pause = { 0, (long)glance_ns };
-
 	if (!self->glances++)
 		self->begin_ns = monotonic_ns();
-	raw2(SYS_nanosleep, &pause, 0);
+	sleep_ns((long)glance_ns);
 	return monotonic_ns() - self->begin_ns < limit_ns && self->glances < limit_ns / glance_ns;
 }

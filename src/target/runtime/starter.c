@@ -3,11 +3,10 @@
  */
 #include "target/runtime/starter.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/kernel_clock.h"
 
 #include <linux/futex.h>
 #include <stdbool.h>
-#include <time.h>
 
 #define END_PAUSE_NS 20000
 
@@ -67,10 +66,8 @@ static bool starter_is_there(const struct boot_context *boot)
 
 void starter_dismiss(struct boot_context *boot)
 {
-	struct timespec pause = { 0, END_PAUSE_NS };
-
 	set_state(&boot->errand, ERRAND_OVER);
 	while (starter_is_there(boot))
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(END_PAUSE_NS);
 	boot->starter_tid = 0;
 }

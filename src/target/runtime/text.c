@@ -42,6 +42,12 @@ bool text_equal(const char *a, const char *b)
 	return *a == *b;
 }
 
+int text_fail(char *text, size_t room, int code, const char *reason)
+{
+	text_add(text, room, 0, reason);
+	return code;
+}
+
 void text_add_complaint(char *text, size_t room, const char *name, const char *reason)
 {
 	size_t at = text_add(text, room, text_length(text), text[0] ? "; " : "");

@@ -12,5 +12,8 @@ size_t text_add_number(char *text, size_t room, size_t at, unsigned long number)
 size_t text_length(const char *text);
 _Bool text_equal(const char *a, const char *b);
 
+/* Sets the text to the reason; returns the code. */
+int text_fail(char *text, size_t room, int code, const char *reason);
+
 /* Appends "NAME: REASON" to the text. */
 void text_add_complaint(char *text, size_t room, const char *name, const char *reason);

@@ -1,14 +1,16 @@
 /*
  * Checks libc's functions, and the system calls behind these if a program makes them through
  * syscall(). Runs on application threads: reads only arguments, never memory. A call that sets what
- * limpet's threads have anyway is no change.
+ * limpet's threads have anyway, as /proc shows it, is no change.
  */
 #include "target/tool/confine.h"
 
-#include "shared/wire/boot.h"
-#include "target/tool/standing.h"
+#include "shared/arch/syscall.h"
+#include "target/hooks/wants.h"
+#include "target/runtime/descriptor.h"
 
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
@@ -19,16 +21,124 @@
 
 #define KEEP         UINT32_MAX /* as an ID: unchanged */
 #define CAPABILITIES 64
+#define STATUS_BYTES 4096 /* a longer file (many groups) cannot be read */
 
-#define NOTICE(name)                                                       \
-	{                                                                  \
-		name, NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 \
+#define NOTICE(name, changes)                                                           \
+	{                                                                               \
+		{ name, NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 }, changes \
 	}
 
 typedef bool check_function(const uint64_t *arguments);
 
-static struct standing ours;
+/* The rights of a thread. */
+enum id_kind {
+	ID_REAL,
+	ID_EFFECTIVE,
+	ID_SAVED,
+	ID_FILES,
+	ID_KINDS,
+};
+
+struct standing {
+	uint32_t users[ID_KINDS], groups[ID_KINDS];
+	bool has_other_groups;
+	bool is_modest; /* no_new_privs is set */
+	uint64_t bounding, ambient;
+};
+
+static struct standing ours; /* of limpet's threads */
 static bool is_known;
+
+static const char *find_line(const char *text, const char *name)
+{
+	while (*text) {
+		const char *at = text, *letter = name;
+
+		while (*letter && *at == *letter) {
+			at++;
+			letter++;
+		}
+		if (!*letter)
+			return at;
+		while (*text && *text++ != '\n')
+			;
+	}
+	return NULL;
+}
+
+static int digit_of(char letter)
+{
+	if (letter >= '0' && letter <= '9')
+		return letter - '0';
+	return letter >= 'a' && letter <= 'f' ? letter - 'a' + 10 : 16;
+}
+
+static const char *read_number(const char *at, unsigned base, uint64_t *ret)
+{
+	*ret = 0;
+	while (*at == '\t' || *at == ' ')
+		at++;
+	for (; digit_of(*at) < (int)base; at++)
+		*ret = *ret * base + (uint64_t)digit_of(*at);
+	return at;
+}
+
+static bool read_ids(const char *text, const char *name, uint32_t ret[ID_KINDS])
+{
+	const char *at = find_line(text, name);
+	uint64_t number;
+
+	for (unsigned i = 0; at && i < ID_KINDS; i++) {
+		at = read_number(at, 10, &number);
+		ret[i] = (uint32_t)number;
+	}
+	return at;
+}
+
+static bool read_value(const char *text, const char *name, unsigned base, uint64_t *ret)
+{
+	const char *at = find_line(text, name);
+
+	if (at)
+		read_number(at, base, ret);
+	return at;
+}
+
+static bool standing_parse(const char *text, struct standing *ret)
+{
+	const char *groups = find_line(text, "Groups:\t");
+	uint64_t modest = 0;
+
+	if (!groups || !read_ids(text, "Uid:", ret->users) ||
+	    !read_ids(text, "Gid:", ret->groups) ||
+	    !read_value(text, "CapBnd:", 16, &ret->bounding) ||
+	    !read_value(text, "CapAmb:", 16, &ret->ambient) ||
+	    !read_value(text, "NoNewPrivs:", 10, &modest))
+		return false;
+	ret->has_other_groups = digit_of(*groups) < 10;
+	ret->is_modest = modest;
+	return true;
+}
+
+/* Only by system calls that attaching makes anyway: filters were not checked for others. False:
+ * unreadable. */
+static bool standing_read(struct standing *ret)
+{
+	char text[STATUS_BYTES];
+	long size = 0, r = 0;
+	struct descriptor file = descriptor_own((int)raw4(
+		SYS_openat, AT_FDCWD, "/proc/thread-self/status", O_RDONLY | O_CLOEXEC, 0));
+
+	if (file.fd < 0)
+		return false;
+	do {
+		r = raw3(SYS_read, file.fd, text + size, STATUS_BYTES - 1 - size);
+		size += r > 0 ? r : 0;
+	} while (r > 0);
+	descriptor_close(&file);
+	text[size] = 0;
+	return standing_parse(text, ret);
+}
 
 void confine_begin(void)
 {
@@ -194,27 +304,69 @@ static bool syscall_changes(const uint64_t *arguments)
 	return false;
 }
 
-const struct traced confine_notices[] = {
-	NOTICE("prctl"),    NOTICE("syscall"),   NOTICE("unshare"),    NOTICE("setuid"),
-	NOTICE("setgid"),   NOTICE("seteuid"),   NOTICE("setegid"),    NOTICE("setreuid"),
-	NOTICE("setregid"), NOTICE("setresuid"), NOTICE("setresgid"),  NOTICE("setfsuid"),
-	NOTICE("setfsgid"), NOTICE("setgroups"), NOTICE("initgroups"), NOTICE("capset"),
-	NOTICE("setns"),    NOTICE("chroot"),    NOTICE("pivot_root"),
+/* The calls to hook. */
+static const struct notice {
+	struct traced traced;
+	check_function *changes; /* NULL: the loader is about to run, modules may be loaded */
+} notices[] = {
+	NOTICE("prctl", prctl_changes),
+	NOTICE("syscall", syscall_changes),
+	NOTICE("unshare", unshare_changes),
+	NOTICE("setuid", user_all_change),
+	NOTICE("setgid", group_all_change),
+	NOTICE("seteuid", user_effective_changes),
+	NOTICE("setegid", group_effective_changes),
+	NOTICE("setreuid", user_pair_changes),
+	NOTICE("setregid", group_pair_changes),
+	NOTICE("setresuid", user_three_change),
+	NOTICE("setresgid", group_three_change),
+	NOTICE("setfsuid", user_files_change),
+	NOTICE("setfsgid", group_files_change),
+	NOTICE("setgroups", groups_change),
+	NOTICE("initgroups", always_changes),
+	NOTICE("capset", always_changes),
+	NOTICE("setns", always_changes),
+	NOTICE("chroot", always_changes),
+	NOTICE("pivot_root", always_changes),
+	{ { "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 }, NULL },
+	{ { "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 }, NULL },
 };
-const size_t confine_notice_count = ARRAY_SIZE(confine_notices);
 
-/* In the same order. */
-static check_function *const checks[ARRAY_SIZE(confine_notices)] = {
-	prctl_changes,      syscall_changes,        unshare_changes,         user_all_change,
-	group_all_change,   user_effective_changes, group_effective_changes, user_pair_changes,
-	group_pair_changes, user_three_change,      group_three_change,      user_files_change,
-	group_files_change, groups_change,          always_changes,          always_changes,
-	always_changes,     always_changes,         always_changes,
-};
+bool confine_want(void)
+{
+	bool fits = true;
+
+	for (size_t i = 0; i < ARRAY_SIZE(notices); i++)
+		fits &= wants_add(&notices[i].traced);
+	return fits;
+}
+
+static const struct notice *notice_of(const struct traced *traced)
+{
+	const struct notice *notice = (const struct notice *)traced;
+
+	return notice >= notices && notice < notices + ARRAY_SIZE(notices) ? notice : NULL;
+}
+
+bool confine_is_opening(const struct traced *traced)
+{
+	const struct notice *notice = notice_of(traced);
+
+	return notice && !notice->changes;
+}
 
 bool confine_is_change(const struct traced *traced, const uint64_t *arguments)
 {
-	size_t i = (size_t)(traced - confine_notices);
+	const struct notice *notice = notice_of(traced);
 
-	return i < confine_notice_count && checks[i](arguments);
+	return notice && notice->changes && notice->changes(arguments);
+}
+
+bool confine_takes_counter(const struct traced *traced, const uint64_t *arguments)
+{
+	int option = (int)arguments[0];
+
+	return traced == &notices[0].traced &&
+	       ((option == PR_SET_SECCOMP && arguments[1] == SECCOMP_MODE_STRICT) ||
+		(option == PR_SET_TSC && arguments[1] == PR_TSC_SIGSEGV));
 }

@@ -7,12 +7,19 @@
 
 #include "target/hooks/hook.h"
 
-/* The imports to hook. */
-extern const struct traced confine_notices[];
-extern const size_t confine_notice_count;
+/* Adds the imports to hook to those that are wanted (wants.h): these calls, and dlopen. False:
+ * there is no room. */
+bool confine_want(void);
 
 /* On limpet's thread, before the first hook: reads the rights of its threads for comparison. */
 void confine_begin(void);
 
 /* True if such a call gives the target fewer or other rights than limpet's threads have. */
 bool confine_is_change(const struct traced *traced, const uint64_t *arguments);
+
+/* True if such a call is about to run the loader: modules may be loaded. */
+bool confine_is_opening(const struct traced *traced);
+
+/* True if the thread is about to lose the right to read the machine's counter, which every record
+ * needs, and by which tools time calls. */
+bool confine_takes_counter(const struct traced *traced, const uint64_t *arguments);

@@ -35,7 +35,6 @@ __attribute__((destructor)) static void on_last_of_program(void)
 /* Seq_cst: each side stores its own state before it reads the other's. */
 static void on_exit_of_program(void *unused)
 {
-	struct timespec glance = { 0, GLANCE_NS };
 	uint64_t end_ns;
 
 	(void)unused;
@@ -52,7 +51,7 @@ static void on_exit_of_program(void *unused)
 	for (unsigned i = 0;
 	     i < GLANCES && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) && monotonic_ns() < end_ns;
 	     i++)
-		raw2(SYS_nanosleep, &glance, 0);
+		sleep_ns(GLANCE_NS);
 }
 
 /* libc calls each handler once and drops it, for __cxa_finalize or for exit(). If __cxa_finalize

@@ -4,14 +4,13 @@
  */
 #include "target/agent/notice.h"
 
-#include "shared/arch/syscall.h"
 #include "target/hooks/hook.h"
 #include "target/lifecycle/runner.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/page.h"
 #include "target/tool/notices.h"
 
 #include <errno.h>
-#include <time.h>
 
 #define GLANCE_NS 1000000
 
@@ -77,12 +76,10 @@ int notice_begin(const struct boot_libc *libc, uint32_t timeout_ms)
 /* Waits for a thread that has timed out, and still begins or ends. */
 static bool await_turn(uint32_t timeout_ms)
 {
-	struct timespec glance = { 0, GLANCE_NS };
-
 	for (uint32_t i = 0; __atomic_load_n(&is_busy, __ATOMIC_ACQUIRE); i++) {
 		if (i == timeout_ms)
 			return false;
-		raw2(SYS_nanosleep, &glance, 0);
+		sleep_ns(GLANCE_NS);
 	}
 	return true;
 }

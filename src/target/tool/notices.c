@@ -15,40 +15,19 @@
 #include "target/tool/watch.h"
 
 #include <errno.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
-
-/* The loader is about to run: modules may be loaded. */
-static const struct traced openings[] = {
-	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
-	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
-};
 
 static int32_t installed_by; /* the process whose entries are patched; 0: none */
 static uint32_t watchers;    /* number of watching threads */
 static bool must_stay;       /* another tool may have stored a hook's address */
 static uint32_t inside;      /* threads that wait in a hook, or were suspended there */
 
-static bool is_opening(const struct traced *traced)
-{
-	return traced >= openings && traced < openings + ARRAY_SIZE(openings);
-}
-
-/* A thread may be about to lose the right to read the counter, by which tools time calls. */
-static void mind_counter(const struct traced *traced, const uint64_t *arguments)
-{
-	if (traced == &confine_notices[0] &&
-	    (((int)arguments[0] == PR_SET_SECCOMP && arguments[1] == SECCOMP_MODE_STRICT) ||
-	     ((int)arguments[0] == PR_SET_TSC && arguments[1] == PR_TSC_SIGSEGV)))
-		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
-}
-
 /* Where threads have filters of their own, no thread waits: each may repeat another's call. */
 static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
-	bool may_bring_modules = is_opening(traced);
+	bool may_bring_modules = confine_is_opening(traced);
 
-	mind_counter(traced, arguments);
+	if (confine_takes_counter(traced, arguments))
+		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
 	if (!aside_may_call() || (!may_bring_modules && !confine_is_change(traced, arguments)))
 		return;
 	__atomic_add_fetch(&inside, 1, __ATOMIC_RELAXED);
@@ -60,19 +39,7 @@ static void on_notice(const struct traced *traced, const uint64_t *arguments)
 	__atomic_sub_fetch(&inside, 1, __ATOMIC_RELEASE);
 }
 
-static int notices_want(void)
-{
-	bool fits = true;
-
-	wants_clear();
-	for (size_t i = 0; i < ARRAY_SIZE(openings); i++)
-		fits &= wants_add(&openings[i]);
-	for (size_t i = 0; i < confine_notice_count; i++)
-		fits &= wants_add(&confine_notices[i]);
-	return fits ? 0 : -ENOSPC;
-}
-
-static void ignore_report(const struct got_report *report)
+static void ignore_report(const struct hooks_report *report)
 {
 	(void)report;
 }
@@ -118,8 +85,9 @@ static int hooks_start(void)
 
 	if (!r)
 		r = backend_open();
-	if (!r)
-		r = notices_want();
+	wants_clear();
+	if (!r && !confine_want())
+		r = -ENOSPC;
 	if (r)
 		return r;
 	got_choose_words(GOT_WORDS_CALLS);

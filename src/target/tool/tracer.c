@@ -24,8 +24,6 @@
 #include "target/tool/watch.h"
 
 #include <errno.h>
-#include <linux/seccomp.h>
-#include <sys/prctl.h>
 
 /* Missing if another program than limpet has loaded this library. */
 #pragma weak limpet_agent_amd
@@ -35,12 +33,6 @@
 static struct trace_request request;
 static const struct amd_engine *engine; /* of the agent; NULL: none */
 static int32_t installed_by;            /* the process whose entries are patched; 0: none */
-
-/* The loader is about to run: modules may be loaded. */
-static const struct traced notices[] = {
-	{ "dlopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
-	{ "dlmopen", NULL, DOMAIN_FUNCTION, HOOK_NOTICE, .value_count = 0 },
-};
 
 /* The loader has run: the function that dlsym returns is about to be called. */
 static const struct traced dlsym_call = { "dlsym", NULL, DOMAIN_FUNCTION, HOOK_NOTICE,
@@ -59,27 +51,14 @@ static const struct note asked_in_walk = {
 	"functions may be missing.  This is a fault of limpet's, please report it"
 };
 
-/* True if the thread is about to lose the counter, which every record needs. */
-static bool takes_counter_away(uint64_t option, uint64_t value)
-{
-	return ((int)option == PR_SET_SECCOMP && value == SECCOMP_MODE_STRICT) ||
-	       ((int)option == PR_SET_TSC && value == PR_TSC_SIGSEGV);
-}
-
-static void on_prctl(uint64_t option, uint64_t value)
-{
-	if (!takes_counter_away(option, value))
-		return;
-	__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
-	if (engine)
-		engine->forbid_counter();
-	note_say(&no_counter);
-}
-
 static void on_change(const struct traced *traced, const uint64_t *arguments)
 {
-	if (traced == &confine_notices[0])
-		on_prctl(arguments[0], arguments[1]);
+	if (confine_takes_counter(traced, arguments)) {
+		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
+		if (engine)
+			engine->forbid_counter();
+		note_say(&no_counter);
+	}
 	if (!confine_is_change(traced, arguments))
 		return;
 	python_stacks_stop();
@@ -87,18 +66,13 @@ static void on_change(const struct traced *traced, const uint64_t *arguments)
 	aside_step();
 }
 
-static bool is_confinement(const struct traced *traced)
-{
-	return traced >= confine_notices && traced < confine_notices + confine_notice_count;
-}
-
 static void on_notice(const struct traced *traced, const uint64_t *arguments)
 {
-	if (is_confinement(traced)) {
-		on_change(traced, arguments);
-	} else if (traced != &dlsym_call) {
+	if (confine_is_opening(traced)) {
 		__atomic_store_n(&has_opened, true, __ATOMIC_RELAXED);
 		watch_hurry();
+	} else if (traced != &dlsym_call) {
+		on_change(traced, arguments);
 	} else if (__atomic_exchange_n(&has_opened, false, __ATOMIC_RELAXED)) {
 		watch_consult();
 	}
@@ -136,17 +110,14 @@ static int tracer_want(void)
 			fits &= runtimes[i]->start(&request);
 	for (unsigned i = 0; i < RUNTIMES; i++)
 		fits &= want_runtime(runtimes[i]);
-	for (unsigned i = 0; i < ARRAY_SIZE(notices); i++)
-		fits &= wants_add(&notices[i]);
-	for (size_t i = 0; i < confine_notice_count; i++)
-		fits &= wants_add(&confine_notices[i]);
+	fits &= confine_want();
 	if (request_wants(&request, DOMAINS_TABLES))
 		fits &= wants_add(&dlsym_call);
 	return fits ? 0 : -ENOSPC;
 }
 
 /* Modules come and go: stores the maximum. */
-static void tell_left(struct rings *rings, const struct got_report *report)
+static void tell_left(struct rings *rings, const struct hooks_report *report)
 {
 	if (report->left <= rings->words_left)
 		return;
@@ -159,7 +130,7 @@ static void tell_left(struct rings *rings, const struct got_report *report)
 	__atomic_store_n(&rings->words_left, report->left, __ATOMIC_RELEASE);
 }
 
-static void add_report(const struct got_report *report)
+static void add_report(const struct hooks_report *report)
 {
 	struct rings *rings = writers_rings();
 
@@ -173,7 +144,7 @@ static void add_report(const struct got_report *report)
 /* Hooks what is not imported. */
 static void look_around(bool have_modules_changed)
 {
-	struct got_report report = { 0 };
+	struct hooks_report report = { 0 };
 
 	aside_look();
 	if (!ending_enter()) {

@@ -10,10 +10,10 @@
 #include "target/runtime/arena.h"
 #include "target/runtime/broadcast.h"
 #include "target/runtime/kernel_clock.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <time.h>
 
@@ -23,7 +23,9 @@
 #define CONSULT_MS  300u
 #define REST        3u /* times a scan's length: modules may come and go all the time */
 
-static struct watch_libc functions;
+typedef int join_function(pthread_t, void **);
+
+static const struct boot_libc *libc;
 static struct watch_calls call;
 static pthread_t thread;
 static void *stack;
@@ -107,7 +109,7 @@ static bool watch_await(uint32_t *seen, uint32_t delay_ms)
 }
 
 /* Returns when the next scan may begin. */
-static uint64_t watch_scan(struct got_report *ret, bool is_told)
+static uint64_t watch_scan(struct hooks_report *ret, bool is_told)
 {
 	uint64_t begin = monotonic_ns(), end;
 
@@ -120,10 +122,10 @@ static uint64_t watch_scan(struct got_report *ret, bool is_told)
 
 /* The offset of thread IDs must be known before the first entry is patched: a thread under a filter
  * may not be able to ask the kernel. */
-static void watch_begin(struct got_report *ret)
+static void watch_begin(struct hooks_report *ret)
 {
-	arena_share(functions.all);
-	broadcast_avoid(functions.all);
+	arena_share(libc);
+	broadcast_avoid(libc);
 	writer_ignore_me();
 	thread_confirm();
 	number = thread_number();
@@ -137,7 +139,7 @@ static void watch_begin(struct got_report *ret)
 
 static void *watch_run(void *unused)
 {
-	struct got_report report;
+	struct hooks_report report;
 	uint32_t seen = 0, delay_ms = SHORTEST_MS;
 	uint64_t next_ns = 0;
 
@@ -157,46 +159,35 @@ static void *watch_run(void *unused)
 		else
 			call.look(false);
 	}
-	arena_part(functions.all);
+	arena_part(libc);
 	return NULL;
-}
-
-static int make_thread(void)
-{
-	pthread_attr_t attributes;
-	int r;
-
-	functions.attr_init(&attributes);
-	functions.attr_setstack(&attributes, stack, STACK_BYTES);
-	r = functions.create(&thread, &attributes, watch_run, NULL);
-	if (!r)
-		broadcast_spare(functions.all, thread);
-	return -r;
 }
 
 static void free_stack(void)
 {
-	raw2(SYS_munmap, stack, STACK_BYTES);
+	memory_unmap(stack, STACK_BYTES);
 	stack = NULL;
 }
 
-int watch_start(const struct watch_libc *libc, const struct watch_calls *calls)
+int watch_start(const struct boot_libc *given, const struct watch_calls *calls)
 {
-	long r = raw6(SYS_mmap, 0, STACK_BYTES, PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+	int r;
 
-	if (r < 0 && r > -4096)
-		return (int)r;
-	stack = (void *)r;
-	functions = *libc;
+	stack = memory_map(STACK_BYTES, MAP_NORESERVE | MAP_STACK);
+	if (!stack)
+		return -ENOMEM;
+	libc = given;
 	call = *calls;
 	is_over = orders = in_hand = answered = given_up = has_begun = 0;
-	r = make_thread();
+	r = broadcast_create(
+		libc,
+		&(struct new_thread){ .stack = stack, .stack_size = STACK_BYTES, .run = watch_run },
+		&thread);
 	if (r)
 		free_stack();
 	while (!r && !__atomic_load_n(&has_begun, __ATOMIC_ACQUIRE))
 		raw4(SYS_futex, &has_begun, FUTEX_WAIT_PRIVATE, 0, 0);
-	return (int)r;
+	return r;
 }
 
 void watch_stop(void)
@@ -205,7 +196,7 @@ void watch_stop(void)
 		return;
 	__atomic_store_n(&is_over, 1, __ATOMIC_RELEASE);
 	watch_hurry();
-	functions.join(thread, NULL);
+	((join_function *)libc->pthread_join)(thread, NULL);
 	free_stack();
 }
 

@@ -6,25 +6,15 @@
 #include "shared/wire/boot.h"
 #include "target/hooks/got/got.h"
 
-#include <pthread.h>
-
-struct watch_libc {
-	const struct boot_libc *all;
-	int (*create)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
-	int (*join)(pthread_t, void **);
-	int (*attr_init)(pthread_attr_t *);
-	int (*attr_setstack)(pthread_attr_t *, void *, size_t);
-};
-
 /* Returns after the first scan; -errno if no thread could be created. on_scan gets each scan's
  * report; look runs on the same thread, before the first scan and at each poll; tick as requested
  * (runtime.h). */
 struct watch_calls {
-	void (*on_scan)(const struct got_report *);
+	void (*on_scan)(const struct hooks_report *);
 	void (*look)(bool have_modules_changed);
 	uint64_t (*tick)(uint64_t now_ns); /* may be NULL */
 };
-int watch_start(const struct watch_libc *libc, const struct watch_calls *calls) MUST_CHECK;
+int watch_start(const struct boot_libc *libc, const struct watch_calls *calls) MUST_CHECK;
 void watch_stop(void);
 
 /* True on the watching thread. */

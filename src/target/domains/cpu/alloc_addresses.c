@@ -3,10 +3,9 @@
  */
 #include "target/domains/cpu/alloc_addresses.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/mapping.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #define BUCKET_SLOTS  8u /* a cache line */
 #define BUCKETS       8192u
@@ -20,26 +19,19 @@ uint8_t alloc_filter[ALLOC_FILTER_BYTES] __attribute__((aligned(64)));
 
 bool alloc_addresses_start(void)
 {
-	long r;
-
 	if (addresses) {
 		memset(addresses, 0, ADDRESS_BYTES); /* addresses of an earlier session */
 		memset(alloc_filter, 0, sizeof(alloc_filter));
 		return true;
 	}
-	r = raw6(SYS_mmap, 0, ADDRESS_BYTES, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return false;
 	/* Stays mapped: a call may still run a hook long after detach. */
-	addresses = (uint64_t *)r;
-	return true;
+	addresses = memory_map(ADDRESS_BYTES, MAP_NORESERVE);
+	return addresses;
 }
 
 void alloc_addresses_free(void)
 {
-	if (addresses)
-		raw2(SYS_munmap, addresses, ADDRESS_BYTES);
+	memory_unmap(addresses, ADDRESS_BYTES);
 	addresses = NULL;
 }
 

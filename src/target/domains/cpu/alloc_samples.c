@@ -17,7 +17,6 @@
 
 #include "shared/arch/elf.h"
 #include "target/domains/cpu/alloc_addresses.h"
-#include "target/hooks/beside.h"
 #include "target/hooks/got/got.h"
 #include "target/hooks/wants.h"
 #include "target/hooks/writer.h"

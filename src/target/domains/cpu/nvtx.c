@@ -4,7 +4,6 @@
 #include "target/domains/cpu/nvtx.h"
 #include "target/domains/cpu/cpu.h"
 #include "target/domains/marker.h"
-#include "target/runtime/text.h"
 
 /* The fields of nvtxEventAttributes_t that are read here. */
 struct nvtx_event {
@@ -94,31 +93,23 @@ static void write_event1(struct writer *writer, const struct hook *hook,
 	MARKER(symbol, write, 2,     \
 	       { { VALUE_RESULT, CAPTURE_RESULT_INT }, { VALUE_OBJECT, CAPTURE_ARG0 } })
 
-static const struct traced calls[] = {
+const struct traced nvtx_calls[NVTX_CALLS] = {
+	MARKS("nvtxMarkEx", write_event0),
 	MARKS("nvtxMarkA", marker_write_message),
 	MARKS("nvtxMarkW", write_wide_message),
-	MARKS("nvtxMarkEx", write_event0),
-	PUSHES("nvtxRangePushA", marker_write_message),
-	PUSHES("nvtxRangePushW", write_wide_message),
-	PUSHES("nvtxRangePushEx", write_event0),
-	PUSHES("nvtxRangePop", NULL),
+	STARTS("nvtxRangeStartEx", write_event0),
 	STARTS("nvtxRangeStartA", marker_write_message),
 	STARTS("nvtxRangeStartW", write_wide_message),
-	STARTS("nvtxRangeStartEx", write_event0),
 	STOPS("nvtxRangeEnd"),
+	PUSHES("nvtxRangePushEx", write_event0),
+	PUSHES("nvtxRangePushA", marker_write_message),
+	PUSHES("nvtxRangePushW", write_wide_message),
+	PUSHES("nvtxRangePop", NULL),
 	MARKER("nvtxDomainMarkEx", write_event1, 1, { { VALUE_OBJECT, CAPTURE_ARG0 } }),
-	DOMAIN_PUSHES("nvtxDomainRangePushEx", write_event1),
-	DOMAIN_PUSHES("nvtxDomainRangePop", NULL),
 	STARTS("nvtxDomainRangeStartEx", write_event1),
 	MARKER("nvtxDomainRangeEnd", NULL, 1, { { VALUE_ID, CAPTURE_ARG1 } }),
+	DOMAIN_PUSHES("nvtxDomainRangePushEx", write_event1),
+	DOMAIN_PUSHES("nvtxDomainRangePop", NULL),
 };
 
-const struct domain_hooks hooks_nvtx = { DOMAIN_MARKER, calls, ARRAY_SIZE(calls), NULL };
-
-const struct traced *nvtx_traced(const char *symbol)
-{
-	for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
-		if (text_equal(calls[i].symbol, symbol))
-			return &calls[i];
-	return NULL;
-}
+const struct domain_hooks hooks_nvtx = { DOMAIN_MARKER, nvtx_calls, NVTX_CALLS, NULL };

@@ -5,9 +5,10 @@
 
 #include "target/domains/runtime.h"
 
-/* Finds how calls of an NVTX function are recorded; NULL: they are not. */
-const struct traced *nvtx_traced(const char *symbol);
+/* In the order of their pointers in the structure of nvtx_tables.c. */
+#define NVTX_CALLS 16
+extern const struct traced nvtx_calls[NVTX_CALLS];
 
 /* nvtx_tables_begin() runs before a session, nvtx_tables_look() when modules may have changed. */
 void nvtx_tables_begin(bool is_wanted);
-void nvtx_tables_look(bool have_modules_changed, struct got_report *report);
+void nvtx_tables_look(bool have_modules_changed, struct hooks_report *report);

@@ -17,8 +17,6 @@
 #include "target/runtime/readable.h"
 #include "target/runtime/text.h"
 
-#include <errno.h>
-
 #define PAGE_BYTES   4096u
 #define TABLES_MAX   256u
 #define LIBRARY_ROOM 96u
@@ -38,28 +36,10 @@ enum { POINTER_COUNT = 64, LISTS = POINTERS + POINTER_COUNT };
 enum { BEGUN = 2 }; /* value of the state: initialized */
 enum { CALLBACKS_BYTES = 16, VERSION_BYTES = 24 };
 
-/* The function of each pointer. */
-static const struct {
-	unsigned pointer;
-	const char *symbol;
-} functions[] = {
-	{ 0, "nvtxMarkEx" },
-	{ 1, "nvtxMarkA" },
-	{ 2, "nvtxMarkW" },
-	{ 3, "nvtxRangeStartEx" },
-	{ 4, "nvtxRangeStartA" },
-	{ 5, "nvtxRangeStartW" },
-	{ 6, "nvtxRangeEnd" },
-	{ 7, "nvtxRangePushEx" },
-	{ 8, "nvtxRangePushA" },
-	{ 9, "nvtxRangePushW" },
-	{ 10, "nvtxRangePop" },
-	{ 43, "nvtxDomainMarkEx" },
-	{ 44, "nvtxDomainRangeStartEx" },
-	{ 45, "nvtxDomainRangeEnd" },
-	{ 46, "nvtxDomainRangePushEx" },
-	{ 47, "nvtxDomainRangePop" },
-};
+/* The pointers of nvtx_calls: those without a domain are the first ones of the core, those with one
+ * the first ones of its version 2, which the table has later. */
+#define CALLS_WITHOUT_DOMAIN 11
+enum { DOMAIN_POINTERS = 43 };
 
 static struct nvtx_table {
 	uint64_t *words;
@@ -81,9 +61,13 @@ static uint64_t nvtx_nothing(void)
 	return 0;
 }
 
-static bool nvtx_is_leveled(const struct traced *traced)
+typedef uint64_t nvtx_function(void);
+
+static nvtx_function *result_without_tool(const struct traced *traced)
 {
-	return traced->value_count && traced->values[0].kind == VALUE_RESULT;
+	bool is_leveled = traced->value_count && traced->values[0].kind == VALUE_RESULT;
+
+	return is_leveled ? nvtx_level_unknown : nvtx_nothing;
 }
 
 /* Each list names the pointers of its group, one after the other. */
@@ -167,34 +151,20 @@ static void search_module(const char *path, const struct loaded_module *module, 
 	}
 }
 
-static int pointer_hook(uint64_t *pointer, const struct traced *traced, const char *library)
+static unsigned pointer_of(unsigned call)
 {
-	uint64_t old = __atomic_load_n(pointer, __ATOMIC_RELAXED), original = old;
-	struct function_name name = { traced->symbol, library };
-	struct hook *hook;
-
-	if (hook_is_stub(old))
-		return -EEXIST;
-	if (!old)
-		original = (uint64_t)(nvtx_is_leveled(traced) ? nvtx_level_unknown : nvtx_nothing);
-	hook = hook_get(original, traced, &name);
-	if (!hook)
-		return -ENOSPC;
-	hook->is_of_table = 1;
-	if (!hook_announce(hook, &name))
-		return -ENOSPC;
-	return table_store(pointer, old, hook_stub(hook));
+	return call < CALLS_WITHOUT_DOMAIN ? call : DOMAIN_POINTERS + call - CALLS_WITHOUT_DOMAIN;
 }
 
-static void table_hook_all(struct nvtx_table *table, struct got_report *report)
+static void table_hook_all(struct nvtx_table *table, struct hooks_report *report)
 {
-	for (unsigned i = 0; i < ARRAY_SIZE(functions); i++) {
-		const struct traced *traced = nvtx_traced(functions[i].symbol);
+	for (unsigned i = 0; i < NVTX_CALLS; i++) {
+		const struct traced *traced = &nvtx_calls[i];
+		struct function_name name = { traced->symbol, table->library };
 
-		if (traced)
-			table_report(pointer_hook(table->words + POINTERS + functions[i].pointer,
-						  traced, table->library),
-				     report);
+		table_report(table_hook_empty(table->words + POINTERS + pointer_of(i),
+					      (uint64_t)result_without_tool(traced), traced, &name),
+			     report);
 	}
 	table->is_hooked = true;
 	report->domains |= DOMAIN_BIT(MARKER);
@@ -203,7 +173,7 @@ static void table_hook_all(struct nvtx_table *table, struct got_report *report)
 /* The loader's lock is held, so the module cannot be unmapped before this returns. */
 static void module_hook(const char *path, const struct loaded_module *module, void *context)
 {
-	struct got_report *report = context;
+	struct hooks_report *report = context;
 
 	(void)path;
 	for (unsigned i = 0; i < table_count; i++) {
@@ -219,7 +189,7 @@ static void module_hook(const char *path, const struct loaded_module *module, vo
 		    BEGUN)
 			continue;
 		table_hook_all(table, report);
-		if (module_exports(module, functions[0].symbol))
+		if (module_exports(module, nvtx_calls[0].symbol))
 			got_cover(start, DOMAIN_MARKER);
 	}
 }
@@ -238,7 +208,7 @@ void nvtx_tables_begin(bool is_wanted)
 	table_count = 0;
 }
 
-void nvtx_tables_look(bool have_modules_changed, struct got_report *report)
+void nvtx_tables_look(bool have_modules_changed, struct hooks_report *report)
 {
 	if (!are_wanted)
 		return;

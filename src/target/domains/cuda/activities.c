@@ -5,9 +5,7 @@
  */
 #include "target/domains/cuda/cuda.h"
 
-#include "shared/arch/syscall.h"
-
-#include <time.h>
+#include "target/runtime/kernel_clock.h"
 
 #define ROOM_BYTES (4u * RECORD_MAX_BYTES) /* a record with all names written before it */
 #define NAP_NS     500000
@@ -263,10 +261,8 @@ static void take_record(const struct reading *reading, const uint8_t *record)
 
 static void await_room(struct reading *reading)
 {
-	struct timespec nap = { 0, NAP_NS };
-
 	while (!writer_has_room(reading->writer, ROOM_BYTES) && reading->naps++ < NAPS_MAX)
-		raw2(SYS_nanosleep, &nap, 0);
+		sleep_ns(NAP_NS);
 }
 
 static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)

@@ -5,10 +5,9 @@
  */
 #include "target/domains/cuda/cuda.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #define BUFFER_BYTES (1u << 20)
 #define BUFFERS      128u
@@ -25,16 +24,9 @@ static uint32_t retires;
 
 int buffers_open(void)
 {
-	long r;
-
-	if (memory)
-		return 0;
-	r = raw6(SYS_mmap, 0, (size_t)BUFFERS * BUFFER_BYTES, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return -ENOMEM;
-	memory = (uint8_t *)r;
-	return 0;
+	if (!memory)
+		memory = memory_map((size_t)BUFFERS * BUFFER_BYTES, MAP_NORESERVE);
+	return memory ? 0 : -ENOMEM;
 }
 
 /* Acquire: pairs with the releases below; the buffer is empty. */

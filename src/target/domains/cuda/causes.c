@@ -6,10 +6,9 @@
  */
 #include "target/domains/cuda/cuda.h"
 
-#include "shared/arch/syscall.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #define SLOTS (1u << 20)
 
@@ -24,17 +23,11 @@ static struct slot *slots; /* never unmapped: a callback may still be running */
 
 int causes_open(void)
 {
-	long r;
+	struct slot *made = slots ? slots : memory_map(SLOTS * sizeof(*made), MAP_NORESERVE);
 
-	if (slots)
-		return 0;
-	r = raw6(SYS_mmap, 0, SLOTS * sizeof(*slots), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return -ENOMEM;
 	/* Release: pairs with the acquire in slot_of(); publishes mapped memory. */
-	__atomic_store_n(&slots, (struct slot *)r, __ATOMIC_RELEASE);
-	return 0;
+	__atomic_store_n(&slots, made, __ATOMIC_RELEASE);
+	return made ? 0 : -ENOMEM;
 }
 
 /* Frees the pages; the mapping stays. */

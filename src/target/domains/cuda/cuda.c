@@ -5,42 +5,27 @@
 
 #include "target/hooks/python_stack.h"
 
-static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
-
 static const struct domain_hooks *const hooks[] = { &hooks_cuda_runtime, &hooks_nccl };
 
 static bool is_to_try; /* modules have been loaded, or CUDA was not initialized at the last try */
-
-/* A request for calls alone also selects all device work. */
-static uint32_t read_request(const struct trace_request *request)
-{
-	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_CUDA] << DOMAIN_CUDA;
-	uint32_t asked = 0, all = 0;
-
-	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
-		asked |= (uint32_t)request->is_wanted[work[i]] << work[i];
-		all |= 1u << work[i];
-	}
-	return calls | (calls && !asked ? all : asked);
-}
 
 static bool cuda_start(const struct trace_request *request)
 {
 	bool fits = true;
 
-	cuda_set_written(read_request(request));
+	cuda_set_written(request_device_domains(request, DOMAIN_CUDA));
 	cuda_set_all_calls(request_has(request, CUDA_API_ALL));
 	cuda_set_stacks(request_has(request, LAUNCH_STACKS));
 	if (cuda_writes_stacks())
 		python_stacks_forget();
 	is_to_try = cuda_written() != 0;
-	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
-		if (cuda_writes(work[i]))
-			fits &= work_start(work[i]);
+	for (unsigned i = 0; i < DEVICE_WORK_DOMAINS; i++)
+		if (cuda_writes(device_work[i]))
+			fits &= work_start(device_work[i]);
 	return fits;
 }
 
-static void cuda_look(bool have_modules_changed, struct got_report *report)
+static void cuda_look(bool have_modules_changed, struct hooks_report *report)
 {
 	(void)report;
 	if (have_modules_changed && cuda_written())
@@ -67,7 +52,7 @@ static void cuda_try(void)
 		library_release();
 }
 
-static void cuda_ask(struct got_report *report)
+static void cuda_ask(struct hooks_report *report)
 {
 	if (!cuda_session_is_on() && is_to_try)
 		cuda_try();

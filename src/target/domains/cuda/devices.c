@@ -4,6 +4,7 @@
  */
 #include "target/domains/cuda/cuda.h"
 
+#include "target/runtime/slot.h"
 #include "target/runtime/text.h"
 
 #define DEVICES_MAX  64u
@@ -97,16 +98,6 @@ uint64_t cuda_device(struct writer *writer, uint32_t ordinal)
 	if (!is_told(&told[slot]) && !device_tell(writer, slot))
 		__atomic_store_n(&told[slot], 0, __ATOMIC_RELAXED);
 	return CUDA_NUMBERS_FROM + slot;
-}
-
-static bool slot_claim(uint64_t *slot, uint64_t key)
-{
-	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
-
-	return there == key ||
-	       (!there && (__atomic_compare_exchange_n(slot, &there, key, false, __ATOMIC_RELAXED,
-						       __ATOMIC_RELAXED) ||
-			   there == key));
 }
 
 static void stream_tell(struct writer *writer, struct stream *slot, uint64_t number,

@@ -36,7 +36,6 @@ void gate_renew(void)
 
 void gate_shut(void)
 {
-	struct timespec step = { 0, LEAVE_STEP_NS }, grace = { 0, GRACE_NS };
 	uint64_t begin_ns = monotonic_ns();
 
 	__atomic_store_n(&held_until_ns, begin_ns + HOLD_NS, __ATOMIC_RELAXED);
@@ -46,8 +45,8 @@ void gate_shut(void)
 	for (unsigned i = 0; i < LEAVE_STEPS && __atomic_load_n(&inside, __ATOMIC_SEQ_CST) &&
 			     monotonic_ns() - begin_ns < LEAVE_NS;
 	     i++)
-		raw2(SYS_nanosleep, &step, 0);
-	raw2(SYS_nanosleep, &grace, 0);
+		sleep_ns(LEAVE_STEP_NS);
+	sleep_ns(GRACE_NS);
 }
 
 void gate_open(void)

@@ -6,6 +6,7 @@
 
 #include "target/hooks/module.h"
 #include "target/hooks/wants.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
 #define PATH_ROOM 1024u
@@ -91,7 +92,7 @@ static bool library_search(const char *pattern, struct search *ret)
 static bool library_read(void *module, const struct entry *entries, size_t count, void *into)
 {
 	for (size_t i = 0; i < count; i++) {
-		void *found = got_functions()->symbol(module, entries[i].name);
+		void *found = libc_symbol(module, entries[i].name);
 
 		if (!found)
 			return false;
@@ -128,7 +129,7 @@ static void *open_release(const char *folder, const char *place, unsigned releas
 	at = text_add(path, sizeof(path), at, place);
 	at = text_add(path, sizeof(path), at, "libcupti.so.");
 	text_add_number(path, sizeof(path), at, release);
-	return got_functions()->open(path, RTLD_NOW | RTLD_LOCAL);
+	return libc_open(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 static void *open_beside(unsigned release)

@@ -5,7 +5,6 @@
  */
 #include "target/domains/cuda/cuda.h"
 
-#include "target/hooks/beside.h"
 #include "target/hooks/writer.h"
 
 #define UNKNOWN UINT64_MAX

@@ -4,7 +4,6 @@
  */
 #include "target/domains/cuda/cuda.h"
 
-#include "shared/arch/syscall.h"
 #include "target/runtime/kernel_clock.h"
 
 #include <errno.h>
@@ -182,11 +181,9 @@ int cuda_session_begin(const struct cuda_driver *driver)
  * longer is delivered without times, together with finished work of the same buffer. */
 static void session_drain(void)
 {
-	struct timespec pause = { 0, DRAIN_STEP_NS };
-
 	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
 	for (unsigned i = 0; i < DRAIN_STEPS && buffers_out(); i++) {
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(DRAIN_STEP_NS);
 		(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
 	}
 	if (!buffers_out())

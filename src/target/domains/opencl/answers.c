@@ -1,8 +1,10 @@
 /*
  * Corrects what the driver returns about events, queues and contexts: the application gets the same
- * as without limpet. Runs inside its query calls, after the driver's function.
+ * as without limpet; and function addresses. Runs inside its query calls, after the driver's
+ * function.
  */
 #include "target/domains/opencl/opencl.h"
+#include "target/hooks/wants.h"
 
 #define NOT_AVAILABLE (-7) /* CL_PROFILING_INFO_NOT_AVAILABLE */
 
@@ -74,4 +76,35 @@ void profiling_after_info(struct hook_around *around, uint64_t end)
 	(void)end;
 	if (around->kept[KEPT_IS_OURS])
 		around->frame.results[0] = (uint32_t)NOT_AVAILABLE;
+}
+
+static const char *name_asked(const struct hook_around *around)
+{
+	bool is_for_platform =
+		vendor_entry(around->frame.hook) == ENTRY_clGetExtensionFunctionAddressForPlatform;
+
+	return (const char *)hook_argument(&around->frame, is_for_platform);
+}
+
+/* For calls by which the application gets a function's address by name: replaces the address by the
+ * hook's stub. The application keeps the stub after detach; it then
+ * jumps straight to the driver's function. */
+void vendor_after_address(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+	uint64_t function = around->frame.results[0];
+
+	(void)end;
+	if (!vendor || !function || !writers_are_on())
+		return;
+	for (unsigned entry = 0; entry < OPENCL_ENTRIES; entry++) {
+		uint64_t stub = __atomic_load_n(&vendor->stubs[entry], __ATOMIC_ACQUIRE);
+
+		if (stub && vendor->functions[entry] == function) {
+			around->frame.results[0] = stub;
+			return;
+		}
+	}
+	if (pattern_matches("clEnqueue*", 10, name_asked(around)))
+		shadows_give_up(vendor_with_table(vendor->table));
 }

@@ -194,3 +194,23 @@ void listed_before(struct hook_around *around, uint64_t *window)
 	for (uint32_t i = 0; vendor && queues && i < MIN(count, OBJECTS_MAX); i++)
 		shadow_give_up(vendor, queues[i], REFUSED_BUFFERS);
 }
+
+/* A call that changes a queue's properties. */
+void queue_before_change(struct hook_around *around, uint64_t *window)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+
+	(void)window;
+	if (vendor && around->frame.arguments[0])
+		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_CHANGED);
+}
+
+/* Describes the queue again, with its new properties. */
+void queue_after_change(struct hook_around *around, uint64_t end)
+{
+	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
+
+	(void)end;
+	if (vendor && around->frame.arguments[0] && writers_are_on() && !shadows_are_wanted())
+		queue_meet_again(vendor, around->frame.arguments[0]);
+}

@@ -9,6 +9,7 @@
 #include "target/hooks/module.h"
 #include "target/hooks/table.h"
 #include "target/hooks/wants.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
@@ -33,22 +34,12 @@ struct candidates {
 	unsigned count;
 };
 
-static bool is_loader(const char *path)
-{
-	const char *name = path;
-
-	for (const char *at = path; *at; at++)
-		if (*at == '/')
-			name = at + 1;
-	return pattern_matches("libOpenCL.so*", 13, name);
-}
-
 static void note_candidate(const char *path, const struct loaded_module *module, void *context)
 {
 	struct candidates *candidates = context;
 
-	if (!*path || is_loader(path) || candidates->count == CANDIDATES_MAX ||
-	    text_length(path) >= PATH_MAX_BYTES ||
+	if (!*path || pattern_matches("libOpenCL.so*", 13, module->name) ||
+	    candidates->count == CANDIDATES_MAX || text_length(path) >= PATH_MAX_BYTES ||
 	    !module_exports(module, "clGetExtensionFunctionAddress"))
 		return;
 	text_add(candidates->paths[candidates->count++], PATH_MAX_BYTES, 0, path);
@@ -91,10 +82,9 @@ static unsigned version_of(const uint64_t *table, opencl_object platform)
 static bool are_of_one_module(uint64_t a, uint64_t b)
 {
 	Dl_info first, second;
-	int (*find)(const void *, Dl_info *) = got_functions()->find_module;
 
-	return find && find((const void *)a, &first) && find((const void *)b, &second) &&
-	       first.dli_fbase == second.dli_fbase;
+	return libc_find_module((const void *)a, &first) &&
+	       libc_find_module((const void *)b, &second) && first.dli_fbase == second.dli_fbase;
 }
 
 /* A driver newer than OpenCL 3.0 may have more slots: counts those in its own module. */
@@ -121,7 +111,7 @@ static bool is_worth_hooking(const struct traced *traced)
 struct hooking {
 	struct opencl_vendor *vendor;
 	bool is_of_object; /* the table of an object */
-	struct got_report *report;
+	struct hooks_report *report;
 };
 
 static void hook_entry(const struct hooking *hooking, uint32_t slot, const struct traced *traced,
@@ -178,7 +168,8 @@ static void hook_slots(void *context)
 	table_end();
 }
 
-static void hook_vendor(struct opencl_vendor *vendor, bool is_of_object, struct got_report *report)
+static void hook_vendor(struct opencl_vendor *vendor, bool is_of_object,
+			struct hooks_report *report)
 {
 	struct hooking hooking = { vendor, is_of_object, report };
 
@@ -234,7 +225,7 @@ static bool is_hooked_still(const struct opencl_vendor *vendor)
 	return true;
 }
 
-static bool take_platform(opencl_object platform, struct got_report *report)
+static bool take_platform(opencl_object platform, struct hooks_report *report)
 {
 	uint64_t *table = vendor_table_of(platform);
 	struct opencl_vendor *vendor = table ? vendor_with_table(table) : NULL;
@@ -255,7 +246,7 @@ static bool take_platform(opencl_object platform, struct got_report *report)
 	return vendor->hooked > 0;
 }
 
-static bool take_platforms(get_platforms *get, struct got_report *report)
+static bool take_platforms(get_platforms *get, struct hooks_report *report)
 {
 	opencl_object platforms[PLATFORMS_MAX];
 	uint32_t count = 0;
@@ -269,21 +260,20 @@ static bool take_platforms(get_platforms *get, struct got_report *report)
 }
 
 /* dlopen waits for a load in progress, and keeps the driver loaded. */
-static bool take_candidate(const char *path, struct got_report *report)
+static bool take_candidate(const char *path, struct hooks_report *report)
 {
-	const struct got_libc *libc = got_functions();
-	void *handle = libc->open(path, RTLD_LAZY | RTLD_NOLOAD);
-	get_address *ask = handle ? libc->symbol(handle, "clGetExtensionFunctionAddress") : NULL;
+	void *handle = libc_open(path, RTLD_LAZY | RTLD_NOLOAD);
+	get_address *ask = handle ? libc_symbol(handle, "clGetExtensionFunctionAddress") : NULL;
 	bool is_hooked = false;
 
 	if (ask)
 		is_hooked = take_platforms((get_platforms *)ask("clIcdGetPlatformIDsKHR"), report);
 	if (handle)
-		libc->close(handle);
+		libc_close(handle);
 	return is_hooked;
 }
 
-static void take_objects(struct got_report *report)
+static void take_objects(struct hooks_report *report)
 {
 	struct object_table found;
 
@@ -299,7 +289,7 @@ static void take_objects(struct got_report *report)
 }
 
 /* Hooks object tables of an earlier session again. */
-static void take_old_objects(struct got_report *report)
+static void take_old_objects(struct hooks_report *report)
 {
 	struct object_table found;
 
@@ -311,7 +301,7 @@ static void take_old_objects(struct got_report *report)
 	}
 }
 
-bool drivers_look(bool have_modules_changed, struct got_report *report)
+bool drivers_look(bool have_modules_changed, struct hooks_report *report)
 {
 	static struct candidates candidates;
 	bool is_hooked = false;

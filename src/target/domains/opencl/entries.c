@@ -28,6 +28,7 @@ static void write_call(struct writer *writer, const struct hook *hook,
 #define AROUND_PLAIN(name, before, after) ENTRY_AROUND(name, before, after, 0, { { 0, 0 } })
 #define TIMED(name, before, after)        ENTRY_AROUND(name, before, after, RESULT)
 #define TIMED_MAKES(name, before, after)  ENTRY_AROUND(name, before, after, OBJECT)
+#define OPENCL(kind, name, ...)           kind(name, ##__VA_ARGS__)
 #define END_OF_SLOTS
 
 const struct traced opencl_traced[OPENCL_ENTRIES + 1] = {

@@ -3,12 +3,11 @@
  * on any thread, perhaps long after detach: the memory stays, and a late call only releases the
  * event. No locks.
  */
-#include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
+#include "target/runtime/kernel_clock.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
-#include <sys/mman.h>
-#include <time.h>
 
 #define COMMANDS_MAX 65536u
 #define PAUSE_NS     1000000
@@ -39,18 +38,11 @@ static uint32_t lost;
 
 int events_start(void)
 {
-	long r;
-
 	__atomic_store_n(&pending, (uint64_t)writers_session() << 32, __ATOMIC_RELAXED);
 	__atomic_store_n(&lost, 0, __ATOMIC_RELAXED);
-	if (commands)
-		return 0;
-	r = raw6(SYS_mmap, 0, COMMANDS_MAX * sizeof(*commands), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return -ENOMEM;
-	commands = (struct opencl_command *)r;
-	return 0;
+	if (!commands)
+		commands = memory_map(COMMANDS_MAX * sizeof(*commands), MAP_NORESERVE);
+	return commands ? 0 : -ENOMEM;
 }
 
 /* In a forked child: the driver will never call. */
@@ -119,11 +111,12 @@ static void command_give(struct opencl_command *command)
 					      __ATOMIC_RELAXED));
 }
 
-static void fill_kernel(const struct opencl_command *command, uint64_t *values)
+static bool write_kernel(struct writer *writer, const struct opencl_command *command,
+			 const struct opencl_times *times)
 {
 	const struct opencl_work *work = &command->work;
 	const struct opencl_queue *queue = command->queue;
-	const uint64_t filled[] = {
+	const uint64_t values[] = {
 		work->kernel.name,         queue ? queue->device : 0,
 		queue ? queue->number : 0, 0,
 		command->thread,           command->begin,
@@ -134,16 +127,16 @@ static void fill_kernel(const struct opencl_command *command, uint64_t *values)
 		work->kernel.local_bytes,
 	};
 
-	for (unsigned i = 0; i < ARRAY_SIZE(filled); i++)
-		values[i] = filled[i];
+	return work_write(writer, DOMAIN_KERNEL, times->begin, times->end, values);
 }
 
-static void fill_copy(const struct opencl_command *command, uint64_t *values)
+static bool write_copy(struct writer *writer, const struct opencl_command *command,
+		       const struct opencl_times *times)
 {
 	const struct opencl_work *work = &command->work;
 	uint64_t device = command->queue ? command->queue->device : 0;
 	uint32_t direction = work->copy.direction;
-	const uint64_t filled[] = {
+	const uint64_t values[] = {
 		work->copy.size,
 		direction == COPY_DEVICE_TO_HOST ? 0 : device,
 		direction == COPY_HOST_TO_DEVICE ? 0 : device,
@@ -156,25 +149,20 @@ static void fill_copy(const struct opencl_command *command, uint64_t *values)
 		command->begin,
 	};
 
-	for (unsigned i = 0; i < ARRAY_SIZE(filled); i++)
-		values[i] = filled[i];
+	return work_write(writer, DOMAIN_COPY, times->begin, times->end, values);
 }
 
 static void write_down(const struct opencl_command *command, const struct opencl_times *times)
 {
-	enum trace_domain domain = command->work.domain;
-	uint64_t values[RECORD_VALUES_MAX];
-	struct writer *writer;
 	writer_seal seal;
+	struct writer *writer = writer_begin(&seal);
 
-	if (domain == DOMAIN_KERNEL)
-		fill_kernel(command, values);
-	else
-		fill_copy(command, values);
-	writer = writer_begin(&seal);
 	if (!writer)
 		return;
-	(void)work_write(writer, domain, times->begin, times->end, values);
+	if (command->work.domain == DOMAIN_KERNEL)
+		(void)write_kernel(writer, command, times);
+	else
+		(void)write_copy(writer, command, times);
 	writer_end(writer, &seal);
 }
 
@@ -278,7 +266,7 @@ static void let_go_of_all(void)
 		if (!driver)
 			continue; /* the driver was unloaded with its events */
 		let_go(command);
-		vendor_let_go(driver);
+		got_release(driver);
 	}
 }
 
@@ -290,11 +278,10 @@ static uint32_t under_way(void)
 
 uint32_t events_drain(uint32_t deadline_ms)
 {
-	struct timespec pause = { 0, PAUSE_NS };
 	uint32_t left;
 
 	for (uint32_t i = 0; i < deadline_ms && under_way(); i++)
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(PAUSE_NS);
 	left = under_way();
 	if (left)
 		let_go_of_all();
@@ -327,7 +314,6 @@ static bool find_reference(opencl_object event, uint32_t *ret_count)
 /* Counts the references of the application and the driver. */
 bool event_references(const struct opencl_vendor *vendor, opencl_object event, uint32_t *ret)
 {
-	const struct timespec nap = { 0, NAP_NS };
 	uint32_t before, after;
 
 	for (unsigned i = 0; i < ASK_TRIES; i++) {
@@ -340,7 +326,7 @@ bool event_references(const struct opencl_vendor *vendor, opencl_object event, u
 		*ret -= before;
 		if (is_sure && before == after)
 			return true;
-		raw2(SYS_nanosleep, &nap, 0);
+		sleep_ns(NAP_NS);
 	}
 	return true;
 }

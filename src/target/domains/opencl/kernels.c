@@ -3,11 +3,9 @@
  * names, until the driver returns the same handle for a new kernel. Runs inside application calls:
  * no locks; each cache entry is one word.
  */
-#include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
+#include "target/runtime/mapping.h"
 #include "target/runtime/text.h"
-
-#include <sys/mman.h>
 
 #define CACHE_SIZE  4096u
 #define NUMBER_BITS 16u
@@ -51,16 +49,12 @@ static void kernel_remember(opencl_object kernel, uint64_t number)
 
 static uint64_t number_of_long_name(get_kernel_info *ask, opencl_object kernel, size_t size)
 {
-	long r =
-		raw6(SYS_mmap, 0, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	char *text = (char *)r;
+	char *text = memory_map(size, 0);
 	uint64_t number = 0;
 
-	if (r < 0 && r > -4096)
-		return 0;
-	if (!ask(kernel, KERNEL_NAME, size, text, NULL))
+	if (text && !ask(kernel, KERNEL_NAME, size, text, NULL))
 		number = kernel_number_of_text(text);
-	raw2(SYS_munmap, text, size);
+	memory_unmap(text, size);
 	return number;
 }
 

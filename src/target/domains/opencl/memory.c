@@ -3,12 +3,11 @@
  * an object; for objects older than the session it is set at their next release. Known addresses
  * are kept in lock-free tables: storing the key claims a slot.
  */
-#include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
 #include "target/hooks/thread.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
 #define OBJECTS_MAX  16384u
 #define MAPPINGS_MAX 4096u
@@ -34,16 +33,9 @@ static struct known_table objects = { NULL, OBJECTS_MAX }, mappings = { NULL, MA
 
 static int known_make(struct known_table *table)
 {
-	long r;
-
-	if (table->items)
-		return 0;
-	r = raw6(SYS_mmap, 0, table->count * sizeof(struct known), PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (r < 0 && r > -4096)
-		return -ENOMEM;
-	table->items = (struct known *)r;
-	return 0;
+	if (!table->items)
+		table->items = memory_map(table->count * sizeof(struct known), MAP_NORESERVE);
+	return table->items ? 0 : -ENOMEM;
 }
 
 int memory_start(void)

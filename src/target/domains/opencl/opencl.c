@@ -3,46 +3,29 @@
  */
 #include "target/domains/opencl/opencl.h"
 
-#include "shared/arch/syscall.h"
 #include "target/hooks/got/got.h"
-
-#include <time.h>
+#include "target/runtime/kernel_clock.h"
 
 #define DRAIN_MS  2000u
 #define QUEUES_MS 200u /* additional time until limpet's queues are released */
 #define PAUSE_NS  1000000
 
-static const enum trace_domain work[] = { DOMAIN_KERNEL, DOMAIN_COPY, DOMAIN_MEMORY };
-
 static bool has_driver; /* in this session */
-
-/* A request for calls alone also selects all device work. */
-static uint32_t read_request(const struct trace_request *request)
-{
-	uint32_t calls = (uint32_t)request->is_wanted[DOMAIN_OPENCL] << DOMAIN_OPENCL;
-	uint32_t asked = 0, all = 0;
-
-	for (unsigned i = 0; i < ARRAY_SIZE(work); i++) {
-		asked |= (uint32_t)request->is_wanted[work[i]] << work[i];
-		all |= 1u << work[i];
-	}
-	return calls | (calls && !asked ? all : asked);
-}
 
 /* Allocates the memory for device work before the first hook is installed. */
 static bool opencl_start(const struct trace_request *request)
 {
 	bool fits = true;
 
-	opencl_set_written(read_request(request));
+	opencl_set_written(request_device_domains(request, DOMAIN_OPENCL));
 	has_driver = false;
 	if (!opencl_written()) {
 		shadows_start(false);
 		return true;
 	}
-	for (unsigned i = 0; i < ARRAY_SIZE(work); i++)
-		if (opencl_writes(work[i]))
-			fits &= work_start(work[i]);
+	for (unsigned i = 0; i < DEVICE_WORK_DOMAINS; i++)
+		if (opencl_writes(device_work[i]))
+			fits &= work_start(device_work[i]);
 	vendors_start(opencl_traced);
 	queues_start();
 	kernels_start();
@@ -59,7 +42,7 @@ static void tell_driver(void)
 		note_take_back(&opencl_notes[SAY_NO_DRIVER]);
 }
 
-static void opencl_look(bool have_modules_changed, struct got_report *report)
+static void opencl_look(bool have_modules_changed, struct hooks_report *report)
 {
 	if (opencl_written())
 		shadows_settle();
@@ -81,10 +64,8 @@ static void opencl_stop(struct rings *rings)
 
 static void await_shadows(void)
 {
-	struct timespec pause = { 0, PAUSE_NS };
-
 	for (uint32_t i = 0; i < QUEUES_MS && shadows_left(); i++)
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(PAUSE_NS);
 }
 
 /* Runs when no call enqueues through a hook any more. */

@@ -5,22 +5,20 @@
  * opencl.c           the runtime: start, look, stop, drain
  * drivers.c          finds drivers and hooks their tables
  * entries.c          how calls of each function are recorded
- * addresses.c        function addresses that the application queries by name
  * vendors.c          the tables of drivers, and the functions behind the hooks
  * names.c            the names of functions
  * state.c            the domains to record
  * notes.c            messages about OpenCL
  * queues.c           numbers and names of queues and devices
- * queue_changes.c    queues whose properties change
  * kernels.c          numbers and names of kernels
- * commands.c         enqueue calls
+ * commands.c         enqueue calls, and others on queues
  * command_kinds.c    the device work of enqueue calls (command.h)
  * events.c           commands in flight, until the device completes them
  * times.c            begin and end of device work
  * memory.c           buffers, images, shared memory
  * shadow*.c          limpet's profiling queues beside the application's queues (shadow.h)
  * bypass.c           finds out whether the application may enqueue unseen
- * answers.c          corrects query results about events, queues and contexts
+ * answers.c          corrects query results: events, queues, contexts, function addresses
  */
 #pragma once
 
@@ -37,27 +35,9 @@ extern const struct runtime runtime_opencl;
 typedef uint64_t opencl_object;
 
 enum opencl_entry {
-#define CALL(name)                        ENTRY_##name,
-#define MAKES(name)                       ENTRY_##name,
-#define COMMAND(name)                     ENTRY_##name,
-#define MAPS(name)                        ENTRY_##name,
-#define AROUND(name, before, after)       ENTRY_##name,
-#define AROUND_MAKES(name, before, after) ENTRY_##name,
-#define AROUND_PLAIN(name, before, after) ENTRY_##name,
-#define TIMED(name, before, after)        ENTRY_##name,
-#define TIMED_MAKES(name, before, after)  ENTRY_##name,
-#define END_OF_SLOTS                      OPENCL_SLOTS, OPENCL_LAST_SLOT = OPENCL_SLOTS - 1,
+#define OPENCL(kind, name, ...) ENTRY_##name,
+#define END_OF_SLOTS            OPENCL_SLOTS, OPENCL_LAST_SLOT = OPENCL_SLOTS - 1,
 #include "target/domains/opencl/entries.def"
-#undef CALL
-#undef MAKES
-#undef COMMAND
-#undef MAPS
-#undef AROUND
-#undef AROUND_MAKES
-#undef AROUND_PLAIN
-#undef TIMED
-#undef TIMED_MAKES
-#undef END_OF_SLOTS
 	OPENCL_ENTRIES,
 };
 
@@ -133,9 +113,8 @@ unsigned vendor_entry(const struct hook *hook);
 bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
 		uint32_t name, void *value, size_t size);
 
-/* Keeps the driver loaded; NULL if it was unloaded. */
+/* Keeps the driver loaded until got_release(); NULL if it was unloaded. */
 void *vendor_keep(const struct opencl_vendor *vendor);
-void vendor_let_go(void *kept);
 
 /* Calls a function whose only argument is an object. */
 int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
@@ -150,12 +129,9 @@ void vendor_meet(const struct opencl_vendor *vendor, opencl_object object);
 bool vendor_object_table(uint32_t index, struct object_table *ret);
 traced_after vendor_after_context;
 
-/* addresses.c */
-traced_after vendor_after_address;
-
 /* drivers.c: finds and hooks the tables of drivers when modules were loaded, and tables of objects.
  * True if a driver's table is hooked. */
-bool drivers_look(bool have_modules_changed, struct got_report *report);
+bool drivers_look(bool have_modules_changed, struct hooks_report *report);
 
 /* queues.c */
 struct opencl_queue {
@@ -259,6 +235,7 @@ bool bypass_is_possible(const struct opencl_vendor *vendor);
 /* answers.c */
 traced_before profiling_before_info;
 traced_after profiling_after_info, event_after_info, queue_after_info, context_after_info;
+traced_after vendor_after_address;
 
 /* kernels.c */
 void kernels_start(void);
@@ -315,8 +292,8 @@ struct opencl_times {
 struct opencl_times times_of(const struct opencl_command *command, uint64_t now);
 
 /* commands.c */
-traced_before command_before, queued_before, listed_before;
-traced_after command_after, queued_after, both_after, barrier_after;
+traced_before command_before, queued_before, listed_before, queue_before_change;
+traced_after command_after, queued_after, both_after, barrier_after, queue_after_change;
 
 /* memory.c */
 int memory_start(void) MUST_CHECK;
@@ -326,10 +303,6 @@ void memory_note_mapping(uint64_t address, uint64_t size, bool is_written);
 void memory_free_shared(const struct hook_around *around, uint64_t address, uint64_t end);
 traced_before memory_before_release;
 traced_after memory_after_create, memory_after_svm_alloc, memory_after_svm_free;
-
-/* queue_changes.c */
-traced_before queue_before_change;
-traced_after queue_after_change;
 
 /* state.c: whether OpenCL's part of a domain is recorded, on any thread; all of them, as bits. */
 bool opencl_writes(enum trace_domain domain);

@@ -2,11 +2,9 @@
  * Queues and devices get small numbers at their first use, and names, written once a session. Runs
  * inside application calls: no locks. Storing the handle claims a slot, usable once it is ready.
  */
-#include "shared/arch/syscall.h"
 #include "target/domains/opencl/opencl.h"
+#include "target/runtime/kernel_clock.h"
 #include "target/runtime/text.h"
-
-#include <time.h>
 
 #define QUEUES_MAX   1024u
 #define DEVICES_MAX  64u
@@ -225,12 +223,10 @@ static void queue_fill(struct opencl_queue *slot, const struct opencl_queue *que
 /* Another thread is filling the slot, which is short unless it was preempted. */
 static struct opencl_queue *await_ready(struct opencl_queue *slot)
 {
-	const struct timespec nap = { 0, NAP_NS };
-
 	for (unsigned i = 0; i < AWAIT_TRIES; i++) {
 		if (__atomic_load_n(&slot->is_ready, __ATOMIC_ACQUIRE))
 			return slot;
-		raw2(SYS_nanosleep, &nap, 0);
+		sleep_ns(NAP_NS);
 	}
 	return NULL;
 }
@@ -261,7 +257,7 @@ void queues_stop(void)
 		if (!driver)
 			continue;
 		let_go(&queues[i]);
-		vendor_let_go(driver);
+		got_release(driver);
 	}
 }
 

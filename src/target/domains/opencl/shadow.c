@@ -302,7 +302,7 @@ static bool look_for_bypass(struct opencl_vendor *vendor)
 		vendor->refusal = REFUSED_DIRECT;
 	else if (bypass_is_possible(vendor))
 		vendor->refusal = REFUSED_BYPASS;
-	vendor_let_go(driver);
+	got_release(driver);
 	return true;
 }
 
@@ -341,7 +341,7 @@ void shadows_stop(void)
 			driver = vendor_keep(shadow->vendor);
 		if (driver) {
 			shadow_go_back(shadow);
-			vendor_let_go(driver);
+			got_release(driver);
 		}
 		shadow_drop(shadow);
 	}

@@ -2,10 +2,8 @@
  * Keeps the order of commands over a change of queues, see shadow.c. Runs inside application calls,
  * in the driver's callbacks, and on limpet's threads.
  */
-#include "shared/arch/syscall.h"
 #include "target/domains/opencl/shadow.h"
-
-#include <time.h>
+#include "target/runtime/kernel_clock.h"
 
 #define COMPLETE   0
 #define TURN_TRIES 50u
@@ -114,10 +112,8 @@ void shadow_close(struct opencl_shadow *shadow)
 /* Another thread is returning, and may carry the last barrier over: short unless preempted. */
 static void await_turn(const struct opencl_shadow *shadow)
 {
-	struct timespec pause = { 0, PAUSE_NS };
-
 	for (unsigned i = 0; i < TURN_TRIES && shadow_side(shadow) == TO_PROGRAMS; i++)
-		raw2(SYS_nanosleep, &pause, 0);
+		sleep_ns(PAUSE_NS);
 }
 
 /* A shadow that was never used needs no ordering. If two threads return at once, both order the

@@ -26,7 +26,7 @@ static void look_at(struct opencl_shadow *shadow)
 		driver = vendor_keep(shadow->vendor);
 	if (driver) {
 		end_if_unused(shadow);
-		vendor_let_go(driver);
+		got_release(driver);
 	}
 	shadow_drop(shadow);
 }

@@ -60,14 +60,10 @@ int32_t vendor_call(const struct opencl_vendor *vendor, enum opencl_entry entry,
 {
 	return ((object_function *)vendor->functions[entry])(object);
 }
+
 void *vendor_keep(const struct opencl_vendor *vendor)
 {
 	return got_hold(vendor->functions[ENTRY_clReleaseEvent]);
-}
-
-void vendor_let_go(void *kept)
-{
-	got_release(kept);
 }
 
 uint64_t *vendor_table_of(opencl_object object)

@@ -6,12 +6,11 @@
  */
 #include "target/hooks/got/private.h"
 
-#include "shared/arch/syscall.h"
 #include "shared/arch/word_uses.h"
 #include "target/hooks/wants.h"
+#include "target/runtime/libc_calls.h"
+#include "target/runtime/mapping.h"
 #include "target/runtime/readable.h"
-
-#include <sys/mman.h>
 
 #define SPAN_MAX   (1u << 24) /* bytes of a GOT; larger ones are not analyzed */
 #define ROOM_SPARE (CALL_WORDS_MAX / 4)
@@ -80,8 +79,8 @@ static bool find_span(const struct loaded_module *module, struct word_uses *ret)
 /* Execute-only code cannot be analyzed. */
 static bool is_code_readable(const struct code_bytes *code)
 {
-	for (uint64_t at = ALIGN_DOWN(code->address, got_functions()->page_size);
-	     at < code->address + code->size; at += got_functions()->page_size)
+	for (uint64_t at = ALIGN_DOWN(code->address, got_page_size());
+	     at < code->address + code->size; at += got_page_size())
 		if (!is_readable(at))
 			return false;
 	return true;
@@ -121,18 +120,13 @@ static void note_words(const struct loaded_module *module, const struct word_use
 static void read_module(const struct loaded_module *module)
 {
 	struct word_uses uses;
-	long r;
 
 	if (!find_span(module, &uses))
 		return;
-	r = raw6(SYS_mmap, 0, uses.count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-		 0);
-	if (r <= 0 && r > -4096)
-		return;
-	uses.uses = (uint8_t *)r;
-	if (read_uses(module, &uses))
+	uses.uses = memory_map(uses.count, 0);
+	if (uses.uses && read_uses(module, &uses))
 		note_words(module, &uses);
-	raw2(SYS_munmap, uses.uses, uses.count);
+	memory_unmap(uses.uses, uses.count);
 }
 
 static int find_module(struct dl_phdr_info *info, size_t size, void *context)
@@ -140,7 +134,7 @@ static int find_module(struct dl_phdr_info *info, size_t size, void *context)
 	struct loaded_module *sought = context, found;
 
 	(void)size;
-	if (!module_read(info, got_functions()->page_size, &found) || found.key != sought->key)
+	if (!module_read(info, got_page_size(), &found) || found.key != sought->key)
 		return 0;
 	*sought = found;
 	return 1;
@@ -152,7 +146,7 @@ static void read_held(uint64_t key)
 	void *handle = got_hold(key);
 	struct loaded_module module = { .key = key };
 
-	if (handle && got_functions()->iterate(find_module, &module))
+	if (handle && libc_iterate(find_module, &module))
 		read_module(&module);
 	got_release(handle);
 }

@@ -1,27 +1,26 @@
 /*
- * Stores libc's functions, and walks modules. Runs on limpet's threads, one at a time.
+ * Walks modules. Runs on limpet's threads, one at a time.
  */
 #include "target/hooks/got/private.h"
 
-#include "shared/arch/syscall.h"
 #include "target/hooks/wants.h"
+#include "target/runtime/libc_calls.h"
+#include "target/runtime/mapping.h"
 
 #include <errno.h>
-#include <sys/mman.h>
 
-static struct got_libc libc;
+static uint64_t page_size;
 static const void *excluded[GOT_EXCLUDED_MAX];
 static struct got_tables *tables;
 
-int got_open(const struct got_libc *given, const void *const given_excluded[GOT_EXCLUDED_MAX])
+int got_open(uint64_t given_size, const void *const given_excluded[GOT_EXCLUDED_MAX])
 {
-	long r = raw6(SYS_mmap, 0, sizeof(struct got_tables), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	struct got_tables *made = memory_map(sizeof(*made), MAP_NORESERVE);
 
-	if (r < 0 && r > -4096)
+	if (!made)
 		return -ENOMEM;
-	tables = (struct got_tables *)r;
-	libc = *given;
+	tables = made;
+	page_size = given_size;
 	got_ranges_reset();
 	got_forget_known();
 	for (unsigned i = 0; i < GOT_EXCLUDED_MAX; i++)
@@ -31,8 +30,7 @@ int got_open(const struct got_libc *given, const void *const given_excluded[GOT_
 
 void got_close(void)
 {
-	if (tables)
-		raw2(SYS_munmap, tables, sizeof(*tables));
+	memory_unmap(tables, sizeof(*tables));
 	tables = NULL;
 }
 
@@ -41,9 +39,9 @@ struct got_tables *got_tables(void)
 	return tables;
 }
 
-const struct got_libc *got_functions(void)
+uint64_t got_page_size(void)
 {
-	return &libc;
+	return page_size;
 }
 
 bool got_is_excluded(const struct loaded_module *module)
@@ -73,27 +71,56 @@ static int visit_once(struct dl_phdr_info *info, size_t size, void *context)
 void got_in_loader(void (*work)(void *), void *context)
 {
 	if (tables)
-		libc.iterate(visit_once, &(struct visit){ work, context });
+		libc_iterate(visit_once, &(struct visit){ work, context });
 }
 
 void *got_hold(uint64_t address)
 {
-	return libc.hold ? libc.hold((const void *)address) : NULL;
+	return libc_hold((const void *)address);
 }
 
 void got_release(void *module)
 {
 	if (module)
-		libc.close(module);
+		libc_close(module);
 }
 
 void *got_symbol_beside(uint64_t code, const char *name)
 {
 	void *module = got_hold(code);
-	void *found = module ? libc.symbol(module, name) : NULL;
+	void *found = module ? libc_symbol(module, name) : NULL;
 
 	got_release(module);
 	return found;
+}
+
+struct search {
+	uint64_t code;
+	const char *name;
+	struct beside found;
+};
+
+static int search_module(struct dl_phdr_info *info, size_t size, void *context)
+{
+	struct search *search = context;
+	struct loaded_module module;
+	const Elf64_Sym *symbol;
+
+	(void)size;
+	if (!module_read(info, page_size, &module) || !module_has_code(&module, search->code))
+		return 0;
+	symbol = module_symbol(&module, search->name);
+	if (symbol && ELF64_ST_TYPE(symbol->st_info) == STT_FUNC)
+		search->found = (struct beside){ module.bias + symbol->st_value, symbol->st_size };
+	return 1;
+}
+
+struct beside beside_find(uint64_t code, const char *name)
+{
+	struct search search = { code, name, { 0, 0 } };
+
+	libc_iterate(search_module, &search);
+	return search.found;
 }
 
 struct visiting {
@@ -107,12 +134,12 @@ static int visit_module(struct dl_phdr_info *info, size_t size, void *context)
 	struct loaded_module module;
 
 	(void)size;
-	if (module_read(info, libc.page_size, &module) && !got_is_excluded(&module))
+	if (module_read(info, page_size, &module) && !got_is_excluded(&module))
 		visiting->visit(info->dlpi_name, &module, visiting->context);
 	return 0;
 }
 
 void got_each_module(got_visit *visit, void *context)
 {
-	libc.iterate(visit_module, &(struct visiting){ visit, context });
+	libc_iterate(visit_module, &(struct visiting){ visit, context });
 }

@@ -10,33 +10,10 @@
 #include <dlfcn.h>
 #include <link.h>
 
-/* libc's functions, as addresses. */
-struct got_libc {
-	int (*iterate)(int (*)(struct dl_phdr_info *, size_t, void *), void *);
-	void *(*symbol)(void *, const char *);
-	void *(*symbol_of_version)(void *, const char *, const char *);
-	int (*find_module)(const void *, Dl_info *);
-	int (*find_symbol)(const void *, Dl_info *, void **, int); /* dladdr1 */
-	void *(*hold)(const void *);                               /* libc_hold() */
-	void *(*open)(const char *, int);
-	int (*close)(void *);
-	uint64_t page_size;
-};
-
-struct got_report {
-	uint32_t domains;    /* bits: domains with hooks */
-	uint32_t hooked;     /* entries hooked by this scan */
-	uint32_t unwritable; /* entries that could not be changed */
-	uint32_t refused;    /* entries without room in limpet's tables */
-	uint32_t left;       /* entries, in all modules, whose value the application also uses */
-	char left_function[TRACE_NAME_MAX], left_module[TRACE_LIBRARY_MAX]; /* one of them */
-	bool is_unsettled; /* a module is being loaded: scan again soon */
-};
-
 #define GOT_EXCLUDED_MAX 4
 
 /* 0 or -ENOMEM. `excluded`: addresses inside modules that are never changed, up to a NULL. */
-int got_open(const struct got_libc *libc, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
+int got_open(uint64_t page_size, const void *const excluded[GOT_EXCLUDED_MAX]) MUST_CHECK;
 
 /* Which import entries are hooked. */
 enum got_words {
@@ -82,15 +59,21 @@ void got_release(void *module);
 /* Finds a function in the module with this code; NULL if there is none. */
 void *got_symbol_beside(uint64_t code, const char *name);
 
+/* A function's code; 0 bytes: not found. */
+struct beside {
+	uint64_t begin, size;
+};
+
+/* Likewise, from the module's own symbols: no dlsym, so hooks may call it while modules are walked
+ * (libc_calls.h). Any thread; the caller keeps the module loaded while it uses the result. */
+struct beside beside_find(uint64_t code, const char *name);
+
 /* Hooks everything requested that is not hooked yet. Decoding code waits for the loader's lock: a
  * scan that an application thread waits for, perhaps inside dlopen, leaves it to the next scan. */
-void got_scan(struct got_report *ret, bool reads_code);
+void got_scan(struct hooks_report *ret, bool reads_code);
 
 /* True if modules were loaded or unloaded since the last scan. */
 bool got_has_changed(void);
-
-/* The functions given to got_open(). */
-const struct got_libc *got_functions(void);
 
 /* Calls `visit` for each module except limpet's, while none can be unmapped: it must not call the
  * loader. */

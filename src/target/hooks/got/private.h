@@ -2,13 +2,12 @@
  * Shared by the files of the backend for imports, see got.h. They run on limpet's threads, one at a
  * time, mostly inside a callback of dl_iterate_phdr: see scan.c.
  *
- * got.c      libc's functions; walks modules
+ * got.c      walks modules
  * ranges.c   maps addresses of code and data to modules
  * scan.c     finds import entries, and hooks them
  * call_words.c  finds entries that are used only for calls
  * unbound.c  entries that the loader has not bound yet
- * pages.c    entries in read-only memory
- * restore.c  restores entries
+ * pages.c    entries in read-only memory; restores entries
  */
 #pragma once
 
@@ -76,7 +75,7 @@ struct got_tables {
 };
 
 struct scan {
-	struct got_report *report;
+	struct hooks_report *report;
 	struct loaded_module module;
 	struct known_module *known; /* what is known of it */
 	uint32_t unbound_count;
@@ -96,6 +95,7 @@ struct import {
 
 /* got.c: NULL before got_open(). */
 struct got_tables *got_tables(void);
+uint64_t got_page_size(void);
 /* True for limpet's modules, the loader, and the vDSO. */
 bool got_is_excluded(const struct loaded_module *module);
 
@@ -134,9 +134,6 @@ void got_note_unbound(struct scan *scan, const struct import *import, uint64_t v
 uint64_t got_find_original(const struct unbound *entry);
 
 /* pages.c */
-bool got_protect(uint64_t start, uint64_t end, int protection);
-/* False if the application has made some RELRO pages writable, and may rely on that. */
-bool got_is_uniform(const struct loaded_module *module);
 /* True if the entry may be stored to. Opens read-only data of the module until it is closed. */
 bool got_open_word(struct scan *scan, uint64_t *at);
 void got_close_module(struct scan *scan);

@@ -4,6 +4,7 @@
 #include "target/hooks/got/private.h"
 
 #include "target/hooks/wants.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
 #define COVERED_MAX 64u
@@ -40,7 +41,6 @@ const struct loaded_module *got_program(void)
 
 static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 {
-	const char *name = info->dlpi_name;
 	struct loaded_module module;
 
 	(void)size;
@@ -48,15 +48,12 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 	if (looked.subs != info->dlpi_subs)
 		got_forget_known(); /* another module may have the address of an unloaded one */
 	looked = (struct module_counts){ info->dlpi_adds, info->dlpi_subs };
-	if (!module_read(info, got_functions()->page_size, &module))
+	if (!module_read(info, got_page_size(), &module))
 		return 0;
 	if (!range_count)
 		program = module;
 	if (!subs_first)
 		subs_first = info->dlpi_subs + 1;
-	for (const char *at = info->dlpi_name; *at; at++)
-		if (*at == '/')
-			name = at + 1;
 	for (size_t i = 0; i < module.header_count && range_count < RANGES_MAX; i++) {
 		const Elf64_Phdr *header = &module.headers[i];
 		struct code_range *range = &got_tables()->ranges[range_count];
@@ -69,7 +66,7 @@ static int note_ranges(struct dl_phdr_info *info, size_t size, void *unused)
 					      module.data,
 					      module.data_end,
 					      "" };
-		text_add(range->name, sizeof(range->name), 0, name);
+		text_add(range->name, sizeof(range->name), 0, module.name);
 		range_count++;
 	}
 	return 0;
@@ -105,7 +102,7 @@ static bool are_now(struct module_counts counts)
 {
 	struct module_counts now = counts;
 
-	got_functions()->iterate(take_counts, &now);
+	libc_iterate(take_counts, &now);
 	return now.adds == counts.adds && now.subs == counts.subs;
 }
 
@@ -114,7 +111,7 @@ void got_look_around(void)
 	if (range_count && are_now(looked))
 		return;
 	range_count = 0;
-	got_functions()->iterate(note_ranges, NULL);
+	libc_iterate(note_ranges, NULL);
 }
 
 void got_begin_scan(void)

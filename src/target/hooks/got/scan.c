@@ -10,6 +10,7 @@
 #include "target/hooks/got/private.h"
 
 #include "target/hooks/wants.h"
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
 #include <errno.h>
@@ -169,7 +170,7 @@ static bool is_unsettled(const struct scan *scan, const struct import *import, u
 
 static void leave_word(struct scan *scan, const struct import *import)
 {
-	struct got_report *report = scan->report;
+	struct hooks_report *report = scan->report;
 	const char *module = scan->module.name[0] ? scan->module.name : "the program";
 
 	if (!scan->known->left++ && !report->left_function[0]) {
@@ -268,8 +269,7 @@ static int scan_module(struct dl_phdr_info *info, size_t size, void *context)
 	struct scan *scan = context;
 
 	(void)size;
-	if (!module_read(info, got_functions()->page_size, &scan->module) ||
-	    got_is_excluded(&scan->module))
+	if (!module_read(info, got_page_size(), &scan->module) || got_is_excluded(&scan->module))
 		return 0;
 	scan->known = known_module_add(scan->module.key);
 	if (!scan->known)
@@ -292,7 +292,7 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 	struct scan *scan = context;
 
 	(void)size;
-	if (!module_read(info, got_functions()->page_size, &scan->module))
+	if (!module_read(info, got_page_size(), &scan->module))
 		return 0;
 	scan->known = known_module_add(scan->module.key);
 	if (!scan->known)
@@ -317,26 +317,26 @@ static int hook_unbound(struct dl_phdr_info *info, size_t size, void *context)
 /* Walks twice if code had to be decoded first. */
 static void walk_modules(struct scan *scan, bool reads_code)
 {
-	got_functions()->iterate(scan_module, scan);
+	libc_iterate(scan_module, scan);
 	if (!reads_code || !got_read_code(got_tables()->known, known_count))
 		return;
 	scan->unbound_count = 0;
 	scan->report->is_unsettled = false;
 	scan->report->left_function[0] = '\0';
-	got_functions()->iterate(scan_module, scan);
+	libc_iterate(scan_module, scan);
 }
 
-void got_scan(struct got_report *ret, bool reads_code)
+void got_scan(struct hooks_report *ret, bool reads_code)
 {
 	struct scan scan = { .report = ret };
 
-	*ret = (struct got_report){ 0 };
+	*ret = (struct hooks_report){ 0 };
 	got_begin_scan();
 	walk_modules(&scan, reads_code);
 	for (uint32_t i = 0; i < scan.unbound_count; i++)
 		got_tables()->unbound[i].original = got_find_original(&got_tables()->unbound[i]);
 	if (scan.unbound_count)
-		got_functions()->iterate(hook_unbound, &scan);
+		libc_iterate(hook_unbound, &scan);
 	for (uint32_t i = 0; i < known_count; i++) {
 		ret->is_unsettled |= got_tables()->known[i].waits;
 		ret->left += got_tables()->known[i].left;

@@ -5,6 +5,7 @@
  */
 #include "target/hooks/got/private.h"
 
+#include "target/runtime/libc_calls.h"
 #include "target/runtime/text.h"
 
 static void note_export(struct scan *scan)
@@ -48,9 +49,9 @@ static void *look_in(void *scope, const struct unbound *entry)
 {
 	void *found = NULL;
 
-	if (entry->version[0] && got_functions()->symbol_of_version)
-		found = got_functions()->symbol_of_version(scope, entry->symbol, entry->version);
-	return found ? found : got_functions()->symbol(scope, entry->symbol);
+	if (entry->version[0])
+		found = libc_symbol_of_version(scope, entry->symbol, entry->version);
+	return found ? found : libc_symbol(scope, entry->symbol);
 }
 
 /* Searches the module and its dependencies. Only dlopen returns a handle that can be searched. */
@@ -70,8 +71,7 @@ static bool is_global(const struct known_module *known)
 {
 	return known->key == got_program()->key ||
 	       (known->export_address &&
-		(uint64_t)got_functions()->symbol(RTLD_DEFAULT, known->export) ==
-			known->export_address);
+		(uint64_t)libc_symbol(RTLD_DEFAULT, known->export) == known->export_address);
 }
 
 /*
@@ -99,9 +99,7 @@ static bool is_function(uint64_t address)
 	void *symbol = NULL;
 	Dl_info module;
 
-	return got_functions()->find_symbol &&
-	       got_functions()->find_symbol((const void *)address, &module, &symbol,
-					    RTLD_DL_SYMENT) &&
+	return libc_find_symbol((const void *)address, &module, &symbol, RTLD_DL_SYMENT) &&
 	       symbol && ELF64_ST_TYPE(((const Elf64_Sym *)symbol)->st_info) != STT_OBJECT;
 }
 

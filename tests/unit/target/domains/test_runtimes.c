@@ -76,12 +76,6 @@ static void consult(void)
 
 static int setup(void **state)
 {
-	struct got_libc libc = { .iterate = dl_iterate_phdr,
-				 .symbol = dlsym,
-				 .find_module = (int (*)(const void *, Dl_info *))dladdr,
-				 .open = dlopen,
-				 .close = dlclose,
-				 .page_size = 4096 };
 	struct boot_libc functions = { .dlopen = (uint64_t)dlopen,
 				       .dlclose = (uint64_t)dlclose,
 				       .dlsym = (uint64_t)dlsym };
@@ -97,7 +91,7 @@ static int setup(void **state)
 	agent_page.pid = getpid();
 	libc_calls_use(&functions, NULL);
 	return !sdk_prepare(&functions) || patches_open() || writers_open(rings, NULL) ||
-	       got_open(&libc, (const void *const[GOT_EXCLUDED_MAX]){ NULL });
+	       got_open(4096, (const void *const[GOT_EXCLUDED_MAX]){ NULL });
 }
 
 static int teardown(void **state)
@@ -113,10 +107,10 @@ static int teardown(void **state)
 	return 0;
 }
 
-static struct got_report look(enum trace_domain domain)
+static struct hooks_report look(enum trace_domain domain)
 {
 	struct trace_request request = { .text = "" };
-	struct got_report report = { 0 };
+	struct hooks_report report = { 0 };
 
 	request.is_wanted[domain] = true;
 	ring_use_engine(limpet_agent_amd(sizeof(struct amd_engine)), consult);
@@ -263,7 +257,7 @@ static void what_leads_to_no_code_is_left_alone(void **state)
 static void a_table_that_grows_and_shrinks(void **state)
 {
 	static struct sized table;
-	struct got_report report = { 0 };
+	struct hooks_report report = { 0 };
 
 	(void)state;
 	fill(&table, 400);
@@ -283,7 +277,7 @@ static void a_table_that_grows_and_shrinks(void **state)
 static void a_slot_that_was_reset_is_hooked_again(void **state)
 {
 	static struct sized table;
-	struct got_report report = { 0 };
+	struct hooks_report report = { 0 };
 
 	(void)state;
 	fill(&table, 38);
@@ -313,7 +307,7 @@ static void what_another_tool_has_put_there_is_called(void **state)
 static void a_library_that_comes_between_two_scans_is_still_to_be_scanned(void **state)
 {
 	static struct sized table;
-	struct got_report report;
+	struct hooks_report report;
 	void *library;
 
 	(void)state;

@@ -131,7 +131,7 @@ static void the_thread_of_a_tool_is_marked(void **state)
 	assert_marked();
 }
 
-static void ignore_report(const struct got_report *report)
+static void ignore_report(const struct hooks_report *report)
 {
 	(void)report;
 }
@@ -143,18 +143,10 @@ static void ignore_look(bool have_modules_changed)
 
 static void the_thread_that_watches_is_marked(void **state)
 {
-	struct watch_libc libc_functions = {
-		.all = &functions,
-		.create = hold_create,
-		.join = pthread_join,
-		.attr_init = pthread_attr_init,
-		.attr_setstack = pthread_attr_setstack,
-	};
-
 	(void)state;
-	assert_int_equal(watch_start(&libc_functions,
-				     &(struct watch_calls){ ignore_report, ignore_look, NULL }),
-			 0);
+	assert_int_equal(
+		watch_start(&functions, &(struct watch_calls){ ignore_report, ignore_look, NULL }),
+		0);
 	assert_marked();
 	watch_stop();
 }
@@ -247,10 +239,10 @@ void identity_begin(struct identity_watch *self, int32_t origin)
 	(void)origin;
 }
 
-void got_scan(struct got_report *ret, bool reads_code)
+void got_scan(struct hooks_report *ret, bool reads_code)
 {
 	(void)reads_code;
-	*ret = (struct got_report){ 0 };
+	*ret = (struct hooks_report){ 0 };
 }
 
 bool got_has_changed(void)

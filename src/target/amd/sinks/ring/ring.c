@@ -76,7 +76,7 @@ static bool amd_start(const struct trace_request *request)
 	return fits;
 }
 
-static void report_add(const struct amd_report *from, struct got_report *report)
+static void report_add(const struct amd_report *from, struct hooks_report *report)
 {
 	report->hooked += from->hooked;
 	report->unwritable += from->unwritable;
@@ -84,7 +84,7 @@ static void report_add(const struct amd_report *from, struct got_report *report)
 	report->domains |= from->domains;
 }
 
-static void amd_look(bool have_modules_changed, struct got_report *report)
+static void amd_look(bool have_modules_changed, struct hooks_report *report)
 {
 	struct amd_report found = { 0 };
 
@@ -96,7 +96,7 @@ static void amd_look(bool have_modules_changed, struct got_report *report)
 	report_add(&found, report);
 }
 
-static void amd_ask(struct got_report *report)
+static void amd_ask(struct hooks_report *report)
 {
 	struct amd_report found = { 0 };
 

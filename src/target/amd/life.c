@@ -6,6 +6,7 @@
 #include "target/amd/counters/counters.h"
 #include "target/amd/counters/leaving.h"
 #include "target/amd/counters/windows.h"
+#include "target/amd/events/events.h"
 #include "target/amd/hsa/agents.h"
 #include "target/amd/hsa/tracing/tracing.h"
 #include "target/amd/sinks/sdk/counters/device_counting.h"
@@ -140,13 +141,21 @@ static const struct agent_table *table_of(const struct call_frame *frame)
 
 /* Only the last of several calls shuts the runtime down, and resets its tables first. Another
  * thread may have started it again since, unseen: then it reports that it is running. */
+static bool was_last(const struct call_frame *frame, const struct agent_table *known)
+{
+	bool is_hidden = intercept_is_hidden(frame->slot);
+
+	if (frame->was_in && !is_hidden && !intercept_is_in(frame->slot))
+		return true;
+	/* Without the ring, only if another tool hides a reset: a thread whose call limpet does not
+	 * see may be shutting the runtime down, which must not be called then. */
+	return (is_hidden || events_ring()) && runtime_is_over(known);
+}
+
 void life_after_shut_down(struct call_frame *frame, uint64_t end)
 {
 	const struct agent_table *known = call_has_failed(frame) ? NULL : table_of(frame);
-	bool is_reset =
-		frame->was_in && !intercept_is_hidden(frame->slot) && !intercept_is_in(frame->slot);
-	bool is_last = known && (is_reset || runtime_is_over(known)) &&
-		       hsa_life_end((uint32_t)frame->kept[LIFE]);
+	bool is_last = known && was_last(frame, known) && hsa_life_end((uint32_t)frame->kept[LIFE]);
 
 	(void)end;
 	if (is_last) {

@@ -4,7 +4,7 @@
 #include "target/amd/policy.h"
 
 #include "target/amd/counters/owner.h"
-#include "target/amd/hsa/scratch.h"
+#include "target/amd/hsa/memory.h"
 #include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/amd/sinks/sdk/base/kinds.h"
 #include "target/amd/sinks/sdk/calls/streams.h"

@@ -1,11 +1,10 @@
 /*
  * Reads the driver's files, one for each part.
  */
-#include "target/amd/devices/agent_parts.h"
+#include "target/amd/devices/devices.h"
 
 #include "shared/arch/syscall.h"
 #include "shared/base/macros.h"
-#include "target/amd/devices/properties.h"
 #include "target/runtime/text.h"
 #include "target/runtime/topology.h"
 

@@ -1,7 +1,7 @@
 /*
  * Runs on limpet's threads: reads files.
  */
-#include "target/amd/devices/describe.h"
+#include "target/amd/devices/devices.h"
 
 #include "target/amd/hsa/agents.h"
 #include "target/runtime/text.h"

@@ -1,7 +1,7 @@
 /*
  * Skips lines whose name is not in the list.
  */
-#include "target/amd/devices/properties.h"
+#include "target/amd/devices/devices.h"
 
 #include "target/runtime/text.h"
 

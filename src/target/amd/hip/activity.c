@@ -7,7 +7,7 @@
 #include "shared/base/hash.h"
 #include "target/amd/events/events.h"
 #include "target/amd/events/moments.h"
-#include "target/amd/hip/launch_shapes.h"
+#include "target/amd/hip/launches.h"
 
 #include <time.h>
 

@@ -2,9 +2,8 @@
  * The positions of stream, sizes and addresses among the arguments of HIP calls that make commands.
  * Indices count words: a dim3 takes two.
  */
-#include "target/amd/hip/launch_shapes.h"
-
 #include "target/amd/hip/launches.h"
+
 #include "target/hooks/clock.h"
 
 enum form {

@@ -108,3 +108,14 @@ void launches_forget_stream(uint64_t stream);
 
 /* Functions were unloaded: other functions may get their addresses. */
 void launches_forget_functions(void);
+
+/* Called first. */
+void launch_shapes_prepare(void);
+
+/* What a successful call has destroyed. */
+enum launch_end {
+	ENDS_NOTHING,
+	ENDS_STREAM, /* the stream in its first argument */
+	ENDS_FUNCTIONS,
+};
+enum launch_end launch_ends(const struct call_frame *frame);

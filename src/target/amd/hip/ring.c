@@ -7,7 +7,7 @@
 #include "target/amd/events/events.h"
 #include "target/amd/events/notes.h"
 #include "target/amd/hip/activity.h"
-#include "target/amd/hip/launch_shapes.h"
+#include "target/amd/hip/launches.h"
 #include "target/amd/hip/registration.h"
 #include "target/runtime/libc_calls.h"
 

@@ -1,9 +1,8 @@
 /*
  * Queries the runtime's loader when a context starts or an executable is frozen, under a lock.
  */
-#include "target/amd/hsa/code_loader.h"
-
 #include "target/amd/hsa/code_store.h"
+
 #include "target/amd/hsa/functions.h"
 #include "target/runtime/hsa_gate.h"
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "shared/base/macros.h"
+#include <stdint.h>
 
 #include <stdbool.h>
 
@@ -85,3 +86,8 @@ uint64_t code_store_find_object(uint64_t object);
 const char *code_store_name(uint64_t object);
 /* The id of the newest kernel of that name; 0: none. Lock-free. */
 uint64_t code_store_find(const char *name);
+
+/* Stores the code objects of one executable (0: of all) that are not stored yet, and their kernels.
+ * Called under the store's lock. False: the application may be starting or shutting down the
+ * runtime; call again later. */
+bool code_loader_look(uint64_t executable);

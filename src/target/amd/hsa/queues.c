@@ -6,6 +6,7 @@
 
 #include "shared/arch/syscall.h"
 #include "target/amd/hsa/agents.h"
+#include "target/amd/tables/keyed.h"
 
 #include <sys/mman.h>
 
@@ -13,35 +14,7 @@
 #define WINDOW     16u
 
 static struct known_queue queues[QUEUES_MAX];
-
-static uint32_t first_slot(uint64_t doorbell)
-{
-	return (uint32_t)(doorbell * 0x9e3779b97f4a7c15u >> 40) % (QUEUES_MAX - WINDOW);
-}
-
-static struct known_queue *queue_find(uint64_t doorbell)
-{
-	struct known_queue *first = &queues[first_slot(doorbell)];
-
-	for (struct known_queue *at = first; at < first + WINDOW; at++)
-		if (__atomic_load_n(&at->doorbell, __ATOMIC_ACQUIRE) == doorbell)
-			return at;
-	return NULL;
-}
-
-static struct known_queue *queue_claim(uint64_t doorbell)
-{
-	struct known_queue *first = &queues[first_slot(doorbell)];
-
-	for (struct known_queue *at = first; at < first + WINDOW; at++) {
-		uint64_t nobody = 0;
-
-		if (__atomic_compare_exchange_n(&at->doorbell, &nobody, doorbell, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return at;
-	}
-	return NULL;
-}
+static const struct keyed_table table = { queues, sizeof(queues[0]), QUEUES_MAX, WINDOW };
 
 /* A slot keeps its memory: another thread may still be reading it. */
 static bool make_room(struct known_queue *slot)
@@ -84,9 +57,9 @@ bool hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agen
 	struct known_queue *slot;
 
 	if (!queue || !queue->doorbell || !queue->base || !queue->size ||
-	    queue->size & (queue->size - 1) || queue_find(queue->doorbell))
+	    queue->size & (queue->size - 1) || keyed_find(&table, queue->doorbell))
 		return false;
-	slot = queue_claim(queue->doorbell);
+	slot = keyed_claim(&table, queue->doorbell, queue->doorbell);
 	if (slot)
 		queue_fill(slot, queue, next, agent);
 	return slot;
@@ -100,7 +73,7 @@ static void queue_clear(struct known_queue *slot)
 
 void hsa_queue_forget(const struct hsa_queue *queue)
 {
-	struct known_queue *slot = queue ? queue_find(queue->doorbell) : NULL;
+	struct known_queue *slot = queue ? keyed_find(&table, queue->doorbell) : NULL;
 
 	if (slot)
 		queue_clear(slot);
@@ -114,7 +87,7 @@ void hsa_queues_clear(void)
 
 struct known_queue *hsa_queue_of(uint64_t doorbell)
 {
-	struct known_queue *slot = queue_find(doorbell);
+	struct known_queue *slot = keyed_find(&table, doorbell);
 
 	return slot && __atomic_load_n(&slot->is_known, __ATOMIC_ACQUIRE) ? slot : NULL;
 }

@@ -1,7 +1,7 @@
 /*
  * Runs on the runtime's threads, which call twice for each event: at its begin and at its end.
  */
-#include "target/amd/hsa/scratch.h"
+#include "target/amd/hsa/memory.h"
 
 #include "target/amd/events/events.h"
 #include "target/amd/events/moments.h"

@@ -10,6 +10,7 @@
 #include "target/amd/sinks/sdk/base/external.h"
 #include "target/amd/sinks/sdk/buffers/buffers.h"
 #include "target/amd/sinks/sdk/service.h"
+#include "target/amd/tables/keyed.h"
 #include "target/runtime/page.h"
 
 #include <sys/mman.h>
@@ -61,30 +62,18 @@ void ranges_forget(void)
 		raw3(SYS_madvise, ranges, RANGES_MAX * sizeof(*ranges), MADV_DONTNEED);
 }
 
-static uint32_t first_place(uint64_t key)
+static struct keyed_table ranges_table(void)
 {
-	return (uint32_t)(key * 0x9e3779b97f4a7c15u >> 40) % (RANGES_MAX - WINDOW);
-}
-
-static struct range *place_find(uint64_t key, uint64_t now)
-{
-	struct range *first = &ranges[first_place(key)];
-
-	for (struct range *at = first; at < first + WINDOW; at++) {
-		uint64_t there = __atomic_load_n(&at->key, __ATOMIC_ACQUIRE);
-
-		if (there == (now ? 0 : key) &&
-		    (!now || __atomic_compare_exchange_n(&at->key, &there, now, false,
-							 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED)))
-			return at;
-	}
-	return NULL;
+	return (struct keyed_table){ __atomic_load_n(&ranges, __ATOMIC_ACQUIRE), sizeof(*ranges),
+				     RANGES_MAX, WINDOW };
 }
 
 /* Fills the entry under a temporary key, so range_take() finds only complete entries. */
 static void range_put(uint64_t key, const struct range *range)
 {
-	struct range *place = ranges_open() ? place_find(key, UINT64_MAX) : NULL;
+	bool is_open = ranges_open();
+	struct keyed_table table = ranges_table();
+	struct range *place = is_open ? keyed_claim(&table, key, UINT64_MAX) : NULL;
 
 	if (!place) {
 		__atomic_add_fetch(&agent_page.dropped, 1, __ATOMIC_RELAXED);
@@ -97,8 +86,8 @@ static void range_put(uint64_t key, const struct range *range)
 
 static bool range_take(uint64_t key, struct range *ret)
 {
-	struct range *place =
-		__atomic_load_n(&ranges, __ATOMIC_ACQUIRE) ? place_find(key, 0) : NULL;
+	struct keyed_table table = ranges_table();
+	struct range *place = table.slots ? keyed_find(&table, key) : NULL;
 
 	if (!place)
 		return false;

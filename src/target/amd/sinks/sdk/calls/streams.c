@@ -5,6 +5,7 @@
 #include "target/amd/sinks/sdk/calls/streams.h"
 
 #include "target/amd/sinks/sdk/base/contexts.h"
+#include "target/amd/tables/keyed.h"
 #include "target/runtime/text.h"
 
 #define STREAMS_MAX 8192u
@@ -16,9 +17,10 @@ struct stream_data {
 _Static_assert(sizeof(struct stream_data) == 24, "as in the headers");
 
 /* Hashed by stream; a stream without room is reported as the default one. */
-static struct {
+static struct stream {
 	uint64_t stream, number;
 } streams[STREAMS_MAX];
+static const struct keyed_table stream_table = { streams, sizeof(streams[0]), STREAMS_MAX, WINDOW };
 static uint64_t last_number;
 
 void stream_find(const struct signature *signature, const struct api_table *table,
@@ -39,43 +41,28 @@ void stream_find(const struct signature *signature, const struct api_table *tabl
 		slot->stream_use = STREAM_GONE;
 }
 
-static uint32_t first_place(uint64_t stream)
+/* NULL: no room. */
+static struct stream *stream_entry(uint64_t stream)
 {
-	return (uint32_t)(stream * 0x9e3779b97f4a7c15u >> 40) % (STREAMS_MAX - WINDOW);
-}
+	struct stream *found = keyed_find(&stream_table, stream);
 
-/* The entry of a stream, else a free entry that becomes the stream's; STREAMS_MAX: no room. */
-static uint32_t place_of(uint64_t stream)
-{
-	uint32_t first = first_place(stream);
-
-	for (uint32_t i = first; i < first + WINDOW; i++)
-		if (__atomic_load_n(&streams[i].stream, __ATOMIC_ACQUIRE) == stream)
-			return i;
-	for (uint32_t i = first; i < first + WINDOW; i++) {
-		uint64_t nobody = 0;
-
-		if (__atomic_compare_exchange_n(&streams[i].stream, &nobody, stream, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return i;
-	}
-	return STREAMS_MAX;
+	return found || !stream ? found : keyed_claim(&stream_table, stream, stream);
 }
 
 /* A new stream may have the address of a destroyed one: `is_new` gives it a new number. */
 static uint64_t number_of(uint64_t stream, bool is_new)
 {
-	uint32_t place = stream ? place_of(stream) : STREAMS_MAX;
+	struct stream *entry = stream_entry(stream);
 	uint64_t unnumbered = 0, next;
 
-	if (place == STREAMS_MAX)
+	if (!entry)
 		return 0;
-	if (!is_new && __atomic_load_n(&streams[place].number, __ATOMIC_RELAXED))
-		return streams[place].number;
+	if (!is_new && __atomic_load_n(&entry->number, __ATOMIC_RELAXED))
+		return entry->number;
 	next = __atomic_add_fetch(&last_number, 1, __ATOMIC_RELAXED);
 	if (is_new)
-		__atomic_store_n(&streams[place].number, next, __ATOMIC_RELAXED);
-	else if (!__atomic_compare_exchange_n(&streams[place].number, &unnumbered, next, false,
+		__atomic_store_n(&entry->number, next, __ATOMIC_RELAXED);
+	else if (!__atomic_compare_exchange_n(&entry->number, &unnumbered, next, false,
 					      __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 		return unnumbered;
 	return next;
@@ -83,12 +70,12 @@ static uint64_t number_of(uint64_t stream, bool is_new)
 
 static void forget_stream(uint64_t stream)
 {
-	uint32_t place = stream ? place_of(stream) : STREAMS_MAX;
+	struct stream *entry = stream_entry(stream);
 
-	if (place == STREAMS_MAX)
+	if (!entry)
 		return;
-	__atomic_store_n(&streams[place].number, 0, __ATOMIC_RELAXED);
-	__atomic_store_n(&streams[place].stream, 0, __ATOMIC_RELEASE);
+	__atomic_store_n(&entry->number, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&entry->stream, 0, __ATOMIC_RELEASE);
 }
 
 static struct service_event event_of(const struct call_frame *frame, enum callback_phase phase,

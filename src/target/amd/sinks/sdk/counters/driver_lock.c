@@ -5,7 +5,7 @@
 #include "target/amd/sinks/sdk/counters/driver_lock.h"
 
 #include "shared/arch/syscall.h"
-#include "target/amd/devices/properties.h"
+#include "target/amd/devices/devices.h"
 #include "target/amd/sinks/sdk/base/status.h"
 #include "target/runtime/identity.h"
 #include "target/runtime/topology.h"

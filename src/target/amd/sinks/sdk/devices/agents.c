@@ -4,8 +4,7 @@
  */
 #include "target/amd/sinks/sdk/devices/agents.h"
 
-#include "target/amd/devices/agent_parts.h"
-#include "target/amd/devices/properties.h"
+#include "target/amd/devices/devices.h"
 #include "target/amd/hsa/agents.h"
 #include "target/amd/sinks/sdk/base/status.h"
 #include "target/runtime/patience.h"

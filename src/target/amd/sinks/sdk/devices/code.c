@@ -3,7 +3,6 @@
  */
 #include "target/amd/sinks/sdk/devices/code.h"
 
-#include "target/amd/hsa/code_loader.h"
 #include "target/amd/hsa/code_store.h"
 #include "target/amd/sinks/sdk/base/contexts.h"
 #include "target/amd/sinks/sdk/devices/agents.h"

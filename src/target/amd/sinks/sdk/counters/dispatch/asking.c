@@ -2,7 +2,7 @@
  * Runs on application threads, inside the call that rings the doorbell. The tool's callback may run
  * long without any lock or visit held, so its answer is stored only if the set is unchanged.
  */
-#include "target/amd/sinks/sdk/counters/dispatch/asking.h"
+#include "target/amd/sinks/sdk/counters/dispatch/packets.h"
 
 #include "target/amd/events/events.h"
 #include "target/amd/hsa/code_store.h"

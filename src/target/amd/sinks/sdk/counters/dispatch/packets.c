@@ -3,7 +3,6 @@
  * limpet's slots around one packet, and calls the tool when the packet's doorbell is rung.
  */
 #include "target/amd/sinks/sdk/counters/dispatch/packets.h"
-#include "target/amd/sinks/sdk/counters/dispatch/asking.h"
 #include "target/amd/sinks/sdk/counters/dispatch/engine.h"
 #include "target/amd/sinks/sdk/counters/dispatch/results.h"
 #include "target/runtime/patience.h"

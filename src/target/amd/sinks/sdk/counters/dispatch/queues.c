@@ -5,6 +5,7 @@
 #include "target/amd/sinks/sdk/counters/dispatch/queues.h"
 
 #include "target/amd/sinks/sdk/counters/dispatch/sets.h"
+#include "target/amd/tables/keyed.h"
 #include "target/runtime/patience.h"
 
 #define QUEUES_MAX 512u
@@ -13,43 +14,15 @@
 #define LIMIT_NS   2000000000ull /* a container's thread may be frozen */
 
 static struct counted_queue queues[QUEUES_MAX];
+static const struct keyed_table table = { queues, sizeof(queues[0]), QUEUES_MAX, WINDOW };
 static uint64_t lives;
 static uint32_t leaving; /* queues being destroyed with uncounted packets */
 
-static struct counted_queue *queue_first(uint64_t doorbell)
-{
-	return &queues[(uint32_t)(doorbell * 0x9e3779b97f4a7c15u >> 40) % (QUEUES_MAX - WINDOW)];
-}
-
-static struct counted_queue *queue_find(uint64_t doorbell)
-{
-	struct counted_queue *first = queue_first(doorbell);
-
-	for (struct counted_queue *at = first; doorbell && at < first + WINDOW; at++)
-		if (__atomic_load_n(&at->doorbell, __ATOMIC_ACQUIRE) == doorbell)
-			return at;
-	return NULL;
-}
-
 struct counted_queue *counted_queue_of(uint64_t doorbell)
 {
-	struct counted_queue *found = queue_find(doorbell);
+	struct counted_queue *found = keyed_find(&table, doorbell);
 
 	return found && __atomic_load_n(&found->is_known, __ATOMIC_ACQUIRE) ? found : NULL;
-}
-
-static struct counted_queue *queue_claim(uint64_t doorbell)
-{
-	struct counted_queue *first = queue_first(doorbell);
-
-	for (struct counted_queue *at = first; at < first + WINDOW; at++) {
-		uint64_t nobody = 0;
-
-		if (__atomic_compare_exchange_n(&at->doorbell, &nobody, doorbell, false,
-						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-			return at;
-	}
-	return NULL;
 }
 
 /* The queue's packets do not run any more. */
@@ -102,12 +75,12 @@ static bool queue_await(struct counted_queue *entry)
 
 static struct counted_queue *queue_add(const struct hsa_queue *queue, describe_queue *describe)
 {
-	struct counted_queue *entry = queue_claim(queue->doorbell), *found;
+	struct counted_queue *entry = keyed_claim(&table, queue->doorbell, queue->doorbell), *found;
 
 	if (!entry)
 		return NULL;
 	/* If two threads claim entries at once, the first entry counts. */
-	found = queue_find(queue->doorbell);
+	found = keyed_find(&table, queue->doorbell);
 	if (found != entry) {
 		queue_clear(entry);
 		return found && queue_await(found) ? found : NULL;
@@ -122,7 +95,8 @@ static struct counted_queue *queue_add(const struct hsa_queue *queue, describe_q
 struct counted_queue *counted_queue_learn(const struct hsa_queue *queue, describe_queue *describe,
 					  uint64_t *lost)
 {
-	struct counted_queue *entry = queue_is_sound(queue) ? queue_find(queue->doorbell) : NULL;
+	struct counted_queue *entry =
+		queue_is_sound(queue) ? keyed_find(&table, queue->doorbell) : NULL;
 
 	*lost = 0;
 	if (entry && (!queue_await(entry) || queue_is_same(entry, queue)))
@@ -190,7 +164,7 @@ uint64_t counted_queue_forget(uint64_t doorbell)
 	struct counted_queue *entry;
 	uint64_t life = 0;
 
-	while ((entry = queue_find(doorbell))) {
+	while ((entry = keyed_find(&table, doorbell))) {
 		life = __atomic_load_n(&entry->life, __ATOMIC_SEQ_CST);
 		queue_clear(entry);
 	}

@@ -95,20 +95,22 @@ void stat_list(bool is_json)
 		print(stdout, "  none: %s\n", err.what);
 }
 
-static void metric_print_text(const char *name, const char *description, void *context)
+static int metric_print(void *is_json, const struct gpu_message *message, struct err *err)
 {
-	(void)context;
-	print(stdout, "  %-60s %s\n", name, description);
-}
+	struct json json;
 
-static void metric_print_json(const char *name, const char *description, void *context)
-{
-	struct json json = json_event(stdout, "device-metric");
-
-	(void)context;
-	json_text(&json, "name", name);
-	json_text(&json, "description", description);
+	(void)err;
+	if (message->kind != GPU_COUNTED)
+		return 0;
+	if (!*(bool *)is_json) {
+		print(stdout, "  %-60s %s\n", message->text, message->more);
+		return 0;
+	}
+	json = json_event(stdout, "device-metric");
+	json_text(&json, "name", message->text);
+	json_text(&json, "description", message->more);
 	json_object_end(&json);
+	return 0;
 }
 
 int stat_list_pm(bool is_json, struct err *err)
@@ -116,5 +118,5 @@ int stat_list_pm(bool is_json, struct err *err)
 	if (!is_json)
 		print(stdout, "metrics that PM sampling has of the first GPU; behind them .avg, "
 			      ".max, .min, .sum and what of it, as ncu names them:\n");
-	return gpu_metrics_visit(is_json ? metric_print_json : metric_print_text, NULL, err);
+	return gpu_metrics_list(metric_print, &is_json, err);
 }

@@ -20,7 +20,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 
-#define LIST_MS     60000
+#define READY_MS    60000 /* a sleeping driver needs time to start, and CUPTI seconds a device */
 #define STEP_MS     100
 #define NS_PER_MS   1000000ull
 #define FOLDER_ROOM 200u
@@ -30,6 +30,7 @@
 
 static const struct {
 	const char *what, *why, *fix;
+	bool is_usage; /* the names of metrics are wrong */
 } failures[GPU_FAILURES] = {
 	[GPU_NO_LIBRARY] = { "no metrics of GPUs: libnvidia-ml.so.1 is not there",
 			     "it comes with NVIDIA's driver",
@@ -59,20 +60,16 @@ static const struct {
 			     "Turing or later, neither MIG nor WSL; leave --pm out" },
 	[GPU_PM_UNKNOWN_METRIC] = { "no such metric of this device", NULL,
 				    "limpet stat --list --pm lists them; names as of ncu: "
-				    "sm__warps_active.avg.pct_of_peak_sustained_elapsed" },
+				    "sm__warps_active.avg.pct_of_peak_sustained_elapsed",
+				    true },
 	[GPU_PM_PASSES] = { "these metrics cannot be sampled at once", NULL,
-			    "fewer of them: a program that runs is not run again" },
-	[GPU_PM_TOO_MANY] = { "too many metrics", "32 can be sampled at once", "fewer of them" },
+			    "fewer of them: a program that runs is not run again", true },
+	[GPU_PM_TOO_MANY] = { "too many metrics", "32 can be sampled at once", "fewer of them",
+			      true },
 	[GPU_PM_NOT_OF_WINDOWS] = { "no .min or .max of windows: that of samples cannot be put "
 				    "together",
-				    NULL, "the .sum or the .avg of it" },
+				    NULL, "the .sum or the .avg of it", true },
 };
-
-static bool is_of_names(uint32_t code)
-{
-	return code == GPU_PM_UNKNOWN_METRIC || code == GPU_PM_PASSES || code == GPU_PM_TOO_MANY ||
-	       code == GPU_PM_NOT_OF_WINDOWS;
-}
 
 /* The folder of the libcupti that the process has mapped; "": none, or a name that cannot be passed
  * to a shell, and as one part of LD_LIBRARY_PATH.  The target may have named it. */
@@ -116,7 +113,7 @@ int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *
 		err_fix(err,
 			"LD_LIBRARY_PATH=%s limpet ... loads that of the process, if you trust it",
 			folder);
-	return is_of_names(code) ? err_exit(err, EXIT_USAGE) : err->code;
+	return failures[code].is_usage ? err_exit(err, EXIT_USAGE) : err->code;
 }
 
 int gpu_helper_lost(struct err *err)
@@ -151,8 +148,9 @@ int gpu_helper_receive(const struct gpu_helper *helper, int wait_ms, struct gpu_
 		       : gpu_helper_lost(err);
 }
 
-int gpu_helper_wait(const struct gpu_helper *helper, uint64_t until_ns, struct gpu_message *ret,
-		    struct err *err)
+/* The same until then, or until SIGINT or SIGTERM has come: -EINTR. */
+static int helper_wait(const struct gpu_helper *helper, uint64_t until_ns, struct gpu_message *ret,
+		       struct err *err)
 {
 	int r = -ETIME;
 
@@ -166,6 +164,22 @@ int gpu_helper_wait(const struct gpu_helper *helper, uint64_t until_ns, struct g
 			*err = (struct err){ 0 };
 	}
 	return r == -ETIME ? answer_is_late(err) : r;
+}
+
+int gpu_helper_learn(const struct gpu_helper *helper, pid_t pid, gpu_learn *learn, void *context,
+		     struct err *err)
+{
+	uint64_t until_ns = now_ns() + READY_MS * NS_PER_MS;
+	struct gpu_message message = { 0 };
+	int r = 0;
+
+	while (!r && message.kind != GPU_READY) {
+		r = helper_wait(helper, until_ns, &message, err);
+		if (!r)
+			r = message.kind == GPU_FAILURE ? gpu_helper_failed(&message, pid, err)
+							: learn(context, &message, err);
+	}
+	return r;
 }
 
 int gpu_helper_order(const struct gpu_helper *helper, char order, struct err *err)
@@ -266,20 +280,13 @@ void gpu_helper_end(struct gpu_helper *helper)
 	*helper = (struct gpu_helper){ 0, -1 };
 }
 
-int gpu_metrics_visit(gpu_metric_visitor *visit, void *context, struct err *err)
+int gpu_metrics_list(gpu_learn *learn, void *context, struct err *err)
 {
-	struct gpu_message message = { 0 };
 	struct gpu_helper helper = { 0, -1 };
-	uint64_t until_ns = now_ns() + LIST_MS * NS_PER_MS;
 	int r = gpu_helper_start(&helper, 0, 0, "", err);
 
-	while (!r && message.kind != GPU_READY) {
-		r = gpu_helper_wait(&helper, until_ns, &message, err);
-		if (!r && message.kind == GPU_FAILURE)
-			r = gpu_helper_failed(&message, 0, err);
-		if (!r && message.kind == GPU_COUNTED)
-			visit(message.text, message.more, context);
-	}
+	if (!r)
+		r = gpu_helper_learn(&helper, 0, learn, context, err);
 	gpu_helper_end(&helper);
 	return r;
 }

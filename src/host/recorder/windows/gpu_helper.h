@@ -23,16 +23,18 @@ void gpu_helper_end(struct gpu_helper *helper);
 /* Its next message; -ETIME after this many milliseconds. */
 int gpu_helper_receive(const struct gpu_helper *helper, int wait_ms, struct gpu_message *ret,
 		       struct err *err) MUST_CHECK;
-/* The same until then, or until SIGINT or SIGTERM has come: -EINTR. */
-int gpu_helper_wait(const struct gpu_helper *helper, uint64_t until_ns, struct gpu_message *ret,
-		    struct err *err) MUST_CHECK;
 int gpu_helper_order(const struct gpu_helper *helper, char order, struct err *err) MUST_CHECK;
 /* Describes a failure; never returns 0.  pid: of the process that is measured, 0 for none. */
 int gpu_helper_failed(const struct gpu_message *message, pid_t pid, struct err *err);
 /* limpet-nvml has ended, or sent an invalid message; never returns 0. */
 int gpu_helper_lost(struct err *err);
 
-typedef void gpu_metric_visitor(const char *name, const char *description, void *context);
+typedef int gpu_learn(void *context, const struct gpu_message *message, struct err *err);
 
-/* All metrics that can be sampled on this machine's first device. */
-int gpu_metrics_visit(gpu_metric_visitor *visit, void *context, struct err *err) MUST_CHECK;
+/* Calls learn for each message until the helper is ready.  -EINTR after SIGINT or SIGTERM.  pid: as
+ * in gpu_helper_failed(). */
+int gpu_helper_learn(const struct gpu_helper *helper, pid_t pid, gpu_learn *learn, void *context,
+		     struct err *err) MUST_CHECK;
+
+/* All metrics that can be sampled on this machine's first device, as messages of GPU_COUNTED. */
+int gpu_metrics_list(gpu_learn *learn, void *context, struct err *err) MUST_CHECK;

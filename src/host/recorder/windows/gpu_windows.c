@@ -15,7 +15,6 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#define READY_MS     60000 /* a sleeping driver needs time to start, and CUPTI seconds a device */
 #define STOPPED_MS   5000
 #define LOOK_MS      500 /* between checks for the end */
 #define NS_PER_MS    1000000u
@@ -59,11 +58,16 @@ struct gpu_windows {
 	struct err failure;
 };
 
-static int counted_learn(struct gpu_windows *self, const struct gpu_message *message,
-			 struct err *err)
+static int message_learn(void *context, const struct gpu_message *message, struct err *err)
 {
+	struct gpu_windows *self = context;
 	struct gpu_counted *counted = &self->counted[self->counted_count];
 
+	if (message->kind == GPU_DEVICE)
+		print_into(self->devices[message->device].subject, SUBJECT_ROOM, "%s %u",
+			   message->text, message->device);
+	if (message->kind != GPU_COUNTED)
+		return 0;
 	if (message->code != self->counted_count || message->code >= GPU_COUNTED_MAX)
 		return gpu_helper_lost(err);
 	print_into(counted->name, sizeof(counted->name), "%s", message->text);
@@ -71,25 +75,6 @@ static int counted_learn(struct gpu_windows *self, const struct gpu_message *mes
 	counted->adds_up = message->present;
 	self->counted_count++;
 	return 0;
-}
-
-static int devices_learn(struct gpu_windows *self, struct err *err)
-{
-	uint64_t until_ns = now_ns() + READY_MS * (uint64_t)NS_PER_MS;
-	struct gpu_message message = { 0 };
-	int r = 0;
-
-	while (!r && message.kind != GPU_READY) {
-		r = gpu_helper_wait(&self->helper, until_ns, &message, err);
-		if (!r && message.kind == GPU_FAILURE)
-			r = gpu_helper_failed(&message, self->pid, err);
-		if (!r && message.kind == GPU_DEVICE)
-			print_into(self->devices[message.device].subject, SUBJECT_ROOM, "%s %u",
-				   message.text, message.device);
-		if (!r && message.kind == GPU_COUNTED)
-			r = counted_learn(self, &message, err);
-	}
-	return r;
 }
 
 int gpu_windows_new(struct gpu_windows **ret, struct programs *programs,
@@ -108,7 +93,7 @@ int gpu_windows_new(struct gpu_windows **ret, struct programs *programs,
 	r = gpu_helper_start(&self->helper, MAX(options->interval_ns / NS_PER_MS, 1u), pid,
 			     options->pm_metrics, err);
 	if (!r)
-		r = devices_learn(self, err);
+		r = gpu_helper_learn(&self->helper, pid, message_learn, self, err);
 	if (r)
 		gpu_windows_free(self);
 	else

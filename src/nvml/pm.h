@@ -2,8 +2,7 @@
  * PM sampling: counters inside the device, which its hardware sums up over short periods, for all
  * its users.  The periods of a window are put together here.
  *
- * pm_devices.c  all devices
- * pm.c          one device: begins, reads, ends
+ * pm.c          the devices: finds, begins, reads, ends
  * pm_metrics.c  which metrics there are, and whether they can be sampled at once
  */
 #pragma once

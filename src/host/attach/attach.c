@@ -3,7 +3,7 @@
  * connect to limpet's thread that then runs in the target, send it the agent.  A process with a
  * listener is entered through that instead.  Only the injector uses ptrace.
  */
-#include "host/attach/attach.h"
+#include "host/attach/attachment.h"
 
 #include "host/attach/children/blobs.h"
 #include "host/attach/facts/facts.h"

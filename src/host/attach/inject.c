@@ -6,7 +6,6 @@
 
 #include "host/attach/children/blobs.h"
 #include "host/attach/children/spawn.h"
-#include "host/attach/facts/candidates.h"
 #include "host/attach/facts/facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"

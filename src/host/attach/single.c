@@ -4,7 +4,7 @@
 #include "host/attach/attachment.h"
 
 #include "host/attach/children/spawn.h"
-#include "host/attach/facts/candidates.h"
+#include "host/attach/facts/facts.h"
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/process/memory.h"

@@ -30,27 +30,21 @@ static uint64_t row_order(uint64_t device)
 	return device == METRIC_NO_DEVICE ? 0 : device + 1;
 }
 
-/* Room behind all rows up to this device. */
-static struct watched_counter *row_insert(struct counter_watch *self, uint64_t device)
-{
-	size_t at = self->count++;
-
-	for (; at && row_order(self->rows[at - 1].device) > row_order(device); at--)
-		self->rows[at] = self->rows[at - 1];
-	return &self->rows[at];
-}
-
 static struct watched_counter *row_find(struct counter_watch *self,
 					const struct recorded_metric *metric)
 {
+	uint64_t order = row_order(metric->device);
 	struct watched_counter *row;
+	size_t at;
 
 	for (size_t i = 0; i < self->count; i++)
 		if (self->rows[i].metric == metric->number)
 			return &self->rows[i];
 	if (make_room(&self->rows, self->count, &self->room, sizeof(*self->rows)))
 		return NULL;
-	row = row_insert(self, metric->device);
+	for (at = self->count++; at && row_order(self->rows[at - 1].device) > order; at--)
+		self->rows[at] = self->rows[at - 1];
+	row = &self->rows[at];
 	*row = (struct watched_counter){ .metric = metric->number,
 					 .device = metric->device,
 					 .is_level = metric->form == METRIC_LEVEL,

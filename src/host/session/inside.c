@@ -131,15 +131,19 @@ bool position_settle(pid_t pid, pid_t tid, struct position *ret)
 	return false;
 }
 
-/* A mapping that some word of the stack points into: the thread may return there. */
-static const struct mapping *find_on_stack(const struct target *target, const struct maps *maps,
-					   const struct sought *sought, uint64_t stack)
+/* The mapping that it is in, or that some word of its stack points into: the thread may return
+ * there. */
+static const struct mapping *find_position(const struct target *target, const struct maps *maps,
+					   const struct sought *sought,
+					   const struct position *position)
 {
-	const struct mapping *mapping = maps_at(maps, stack), *found = NULL;
+	const struct mapping *stack = maps_at(maps, position->stack);
+	const struct mapping *found = find_at(maps, sought, position->ip);
 	uint64_t words[STACK_WORDS];
 
-	for (uint64_t at = stack; mapping && !found && at < mapping->end; at += sizeof(words)) {
-		size_t size = MIN(sizeof(words), mapping->end - at);
+	for (uint64_t at = position->stack; stack && !found && at < stack->end;
+	     at += sizeof(words)) {
+		size_t size = MIN(sizeof(words), stack->end - at);
 
 		if (!memory_read(target->memory, at, words, size))
 			break;
@@ -147,15 +151,6 @@ static const struct mapping *find_on_stack(const struct target *target, const st
 			found = find_at(maps, sought, words[i]);
 	}
 	return found;
-}
-
-static const struct mapping *find_position(const struct target *target, const struct maps *maps,
-					   const struct sought *sought,
-					   const struct position *position)
-{
-	const struct mapping *found = find_at(maps, sought, position->ip);
-
-	return found ? found : find_on_stack(target, maps, sought, position->stack);
 }
 
 const struct agent_tool *position_tool(const struct target *target, const struct agent_page *page,

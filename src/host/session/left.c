@@ -1,7 +1,7 @@
 /*
  * A list of reasons why something stays in the target.
  */
-#include "host/session/left.h"
+#include "host/session/options.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -3,8 +3,7 @@
  */
 #pragma once
 
-#include "host/attach/attach.h"
-#include "host/session/left.h"
+#include "host/attach/attachment.h"
 
 struct trace;
 
@@ -32,3 +31,14 @@ struct session_tool {
 	uint32_t index;  /* in the agent's page */
 	char error[CONTROL_TEXT_MAX];
 };
+
+/* What stays in the target after detach or unload, one reason a line. */
+#define SESSION_LEFT_MAX 16
+
+struct session_left {
+	size_t count;
+	char items[SESSION_LEFT_MAX][256];
+};
+
+/* Adds a line; a full list stays as it is. */
+void session_left_add(struct session_left *left, const char *format, ...) PRINTF_LIKE(2, 3);

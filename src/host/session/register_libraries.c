@@ -5,11 +5,9 @@
  */
 #include "host/session/register_libraries.h"
 
-#include "host/attach/facts/modules.h"
 #include "host/core/clock.h"
 #include "host/core/text/path.h"
 #include "host/session/steps.h"
-#include "host/session/table_scan.h"
 
 #include <errno.h>
 #include <stdio.h>

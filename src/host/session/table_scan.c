@@ -4,7 +4,7 @@
  * for hundreds of slots; a small table counts only if its shape is found exactly once.  What is
  * read is foreign.
  */
-#include "host/session/table_scan.h"
+#include "host/session/steps.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/text/path.h"

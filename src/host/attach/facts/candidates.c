@@ -1,7 +1,7 @@
 /*
  * Ranks the threads of the target by what /proc shows of them; stops none.
  */
-#include "host/attach/facts/candidates.h"
+#include "host/attach/facts/facts.h"
 
 #include "host/core/cleanup.h"
 #include "host/process/procfs.h"

@@ -1,7 +1,7 @@
 /*
  * Reads Python interpreters from outside; stops nothing.
  */
-#include "host/recorder/samples/python_watch.h"
+#include "host/recorder/samples/sample_writer.h"
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
@@ -102,11 +102,11 @@ static uint64_t tid_at(const void *items, size_t index)
 /* Finds or adds; NULL: no room.  The caller holds the lock. */
 static struct watched_thread *thread_of(struct python_watch *self, pid_t pid, pid_t tid)
 {
-	size_t index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
-	struct watched_thread *thread = &self->threads[index];
+	struct watched_thread *thread;
+	size_t index;
 
-	if (index < self->thread_count && thread->tid == tid)
-		return thread->pid == pid ? thread : NULL;
+	if (find_sorted(self->threads, self->thread_count, (uint64_t)tid, tid_at, &index))
+		return self->threads[index].pid == pid ? &self->threads[index] : NULL;
 	if (self->thread_count == THREADS_MAX ||
 	    make_room(&self->threads, self->thread_count, &self->thread_room, sizeof(*thread)))
 		return NULL;
@@ -135,19 +135,12 @@ static void look_at_thread(struct python_watch *self, const struct watched_pytho
 	pthread_mutex_unlock(&self->lock);
 }
 
-/* About once a second. */
-static void look_at_name(struct python_watch *self, const struct watched_python *python, pid_t tid)
-{
-	char name[64];
-
-	(void)!python_watch_name(self, python->pid, tid, name, sizeof(name));
-}
-
 /* Names are read also where the interpreter's lock was not found. */
 static void look_at(struct python_watch *self, struct watched_python *python)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct interpreter_lock gil;
+	char name[64];
 	size_t count = 0;
 	bool has_gil;
 
@@ -155,8 +148,8 @@ static void look_at(struct python_watch *self, struct watched_python *python)
 		return;
 	has_gil = interpreter_threads(python->python)->read_lock(python->python, &gil);
 	for (size_t i = 0; i < MIN(count, LOOKED_MAX); i++) {
-		if (python->looks % NAMED_EACH == 0)
-			look_at_name(self, python, tids[i]);
+		if (python->looks % NAMED_EACH == 0) /* about once a second */
+			(void)!python_watch_name(self, python->pid, tids[i], name, sizeof(name));
 		if (has_gil)
 			look_at_thread(self, python, &gil, tids[i]);
 	}
@@ -190,7 +183,6 @@ bool python_watch_name(struct python_watch *self, pid_t pid, pid_t tid, char *re
 {
 	const struct watched_python *python = find_python(self, pid);
 	struct watched_thread *thread;
-
 	bool is_own;
 
 	if (!python || !python->python ||
@@ -212,8 +204,7 @@ bool python_watch_find(struct python_watch *self, pid_t pid, pid_t tid, struct w
 	bool is_known;
 
 	pthread_mutex_lock(&self->lock);
-	index = count_below(self->threads, self->thread_count, (uint64_t)tid, tid_at);
-	is_known = index < self->thread_count && self->threads[index].tid == tid &&
+	is_known = find_sorted(self->threads, self->thread_count, (uint64_t)tid, tid_at, &index) &&
 		   self->threads[index].pid == pid;
 	if (is_known)
 		*ret = self->threads[index];

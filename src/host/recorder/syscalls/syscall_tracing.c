@@ -8,6 +8,7 @@
 #include "host/core/threads/worker.h"
 #include "host/process/procfs.h"
 #include "host/process/threads.h"
+#include "host/recorder/syscalls/syscall_writer.h"
 #include "host/sampling/priority.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ static int on_record(const struct syscall_record *record, void *context)
 static void show_totals(struct syscall_tracing *self)
 {
 	worker_lock(&self->worker);
-	syscall_writer_totals(self->writer, &self->shown);
+	self->shown = self->writer->totals;
 	worker_unlock(&self->worker);
 }
 
@@ -125,13 +126,11 @@ static void *tracing_run(void *argument)
 int syscall_tracing_start(struct syscall_tracing *self,
 			  const struct syscall_source_options *options, struct err *err)
 {
-	struct syscall_totals totals;
 	int r;
 
 	self->pid = options->pids[0];
 	syscall_writer_begin(self->writer);
-	syscall_writer_totals(self->writer, &totals);
-	self->dropped_before = totals.collected.drops[DROP_FULL];
+	self->dropped_before = self->writer->totals.collected.drops[DROP_FULL];
 	self->refreshed_ns = now_ns();
 	r = syscall_source_open(&self->source, options, err);
 	if (r)
@@ -200,13 +199,10 @@ static int count_cut(struct syscall_tracing *self, const pid_t *pids, size_t pid
 static int count_dropped(struct syscall_tracing *self, struct err *err)
 {
 	struct syscall_counts counts;
-	struct syscall_totals totals;
-	uint64_t reported;
+	uint64_t reported = self->writer->totals.collected.drops[DROP_FULL] - self->dropped_before;
 	int r;
 
 	syscall_source_counts(self->source, &counts);
-	syscall_writer_totals(self->writer, &totals);
-	reported = totals.collected.drops[DROP_FULL] - self->dropped_before;
 	r = syscall_writer_drop(self->writer, self->pid, DROP_FULL,
 				counts.dropped - MIN(reported, counts.dropped), err);
 	return r ? r

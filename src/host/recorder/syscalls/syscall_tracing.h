@@ -6,10 +6,17 @@
  */
 #pragma once
 
-#include "host/recorder/syscalls/syscall_writer.h"
+#include "host/collect/collect.h"
+#include "host/recorder/base/programs.h"
 #include "host/syscalls/syscall_source.h"
 
 struct syscall_tracing;
+
+struct syscall_totals {
+	struct collect_totals collected;
+	uint64_t processes;
+	uint64_t began_before, under_way; /* see recorded_syscalls */
+};
 
 /* Fails where it is not possible, or not allowed. */
 int syscall_tracing_new(struct syscall_tracing **ret, struct programs *programs,

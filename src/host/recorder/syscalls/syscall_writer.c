@@ -5,7 +5,6 @@
 
 #include "host/core/clock.h"
 #include "host/process/threads.h"
-#include "host/recorder/syscalls/syscall_writer_private.h"
 #include "host/recording/facts.h"
 
 #include <errno.h>
@@ -367,9 +366,4 @@ int syscall_writer_refresh(struct syscall_writer *self, struct err *err)
 			r = slot_rename(&thread->slot, self->recording, name, err);
 	}
 	return r;
-}
-
-void syscall_writer_totals(const struct syscall_writer *self, struct syscall_totals *ret)
-{
-	*ret = self->totals;
 }

@@ -2,9 +2,10 @@
  * Processes and threads whose system calls are written: found by their numbers, begun in the
  * recording at first use, and removed when they end.
  */
+#include "host/recorder/syscalls/syscall_writer.h"
+
 #include "host/core/room.h"
 #include "host/process/threads.h"
-#include "host/recorder/syscalls/syscall_writer_private.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -138,15 +139,21 @@ int writer_process_begin(struct syscall_writer *self, pid_t pid, struct err *err
 	return process_add(self, pid, number) ? 0 : syscall_writer_no_memory(err);
 }
 
-static int thread_add(struct syscall_writer *self, const struct writer_process *process, pid_t tid,
-		      struct writer_thread **ret, struct err *err)
+int writer_thread_find(struct syscall_writer *self, const struct writer_process *process, pid_t tid,
+		       struct writer_thread **ret, struct err *err)
 {
 	struct ring_owner owner = { .tid = tid };
-	struct writer_thread *thread = calloc(1, sizeof(*thread));
-	struct table_entry *entry = NULL;
+	struct writer_thread *thread;
+	struct table_entry *entry =
+		table_find(&self->thread_indexes, (uint64_t)tid, (uint64_t)process->pid);
 	bool is_new;
 	int r;
 
+	if (entry) {
+		*ret = self->threads[entry->value];
+		return 0;
+	}
+	thread = calloc(1, sizeof(*thread));
 	if (thread && !make_room(&self->threads, self->thread_count, &self->thread_room,
 				 sizeof(struct writer_thread *)))
 		entry = table_make(&self->thread_indexes, (uint64_t)tid, (uint64_t)process->pid,
@@ -166,18 +173,6 @@ static int thread_add(struct syscall_writer *self, const struct writer_process *
 	entry->value = self->thread_count;
 	self->threads[self->thread_count++] = *ret = thread;
 	self->totals.collected.threads++;
-	return 0;
-}
-
-int writer_thread_find(struct syscall_writer *self, const struct writer_process *process, pid_t tid,
-		       struct writer_thread **ret, struct err *err)
-{
-	const struct table_entry *entry =
-		table_find(&self->thread_indexes, (uint64_t)tid, (uint64_t)process->pid);
-
-	if (!entry)
-		return thread_add(self, process, tid, ret, err);
-	*ret = self->threads[entry->value];
 	return 0;
 }
 

@@ -6,7 +6,19 @@
 
 #include "host/collect/collect.h"
 #include "host/recorder/base/programs.h"
-#include "host/recorder/tracing/call_stacks.h"
+
+/* Python stacks of the process: finds the states of its threads, and resolves frames. */
+struct call_stacks;
+
+/* Searches for a Python, and repeats that later where there is none yet.  `whose`: "launches", for
+ * notes; must stay valid.  NULL: no memory. */
+struct call_stacks *call_stacks_new(pid_t pid, const char *whose);
+void call_stacks_free(struct call_stacks *stacks);
+/* Threads read their frames by a system call that a filter may kill for: until allowed, they get no
+ * state. */
+void call_stacks_set_allowed(struct call_stacks *stacks, bool is_allowed);
+/* The functions for a collector. */
+struct collect_stacks call_stacks_source(struct call_stacks *stacks);
 
 struct callers;
 

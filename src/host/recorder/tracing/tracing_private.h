@@ -4,7 +4,6 @@
  */
 #pragma once
 
-#include "host/recorder/tracing/call_stacks.h"
 #include "host/recorder/tracing/callers.h"
 #include "host/recorder/tracing/tracing.h"
 

@@ -5,6 +5,7 @@
 #include "host/recorder/tracing/tracing_private.h"
 
 #include "host/core/notes.h"
+#include "host/interpreter/interpreter.h"
 #include "host/recorder/windows/windows.h"
 #include "host/recording/facts.h"
 #include "host/unwind/space.h"

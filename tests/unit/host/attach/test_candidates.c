@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "host/attach/facts/candidates.h"
+#include "host/attach/facts/facts.h"
 
 enum role { READS, SLEEPS, RUNS, LOCKS, POLLS_EVENTS, ROLE_COUNT };
 

@@ -23,7 +23,7 @@ int main(int argc, char **argv)
 	char line[16];
 	int fd;
 
-	printf("%d\n", driver_lock_take(&lock, 1, argc < 2 || strcmp(argv[1], "own")));
+	printf("%d\n", driver_lock_acquire(&lock, 1, argc < 2 || strcmp(argv[1], "own")));
 	fflush(stdout);
 	fd = lock.is_held ? lock.file.fd : -1;
 	if (argc > 1 && !strcmp(argv[1], "closed") && fd >= 0) {

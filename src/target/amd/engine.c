@@ -54,7 +54,7 @@ static bool needs_code(const struct sdk_context *context)
 }
 
 /* Code objects loaded before a context was started are reported when it starts. */
-static void tell_code(uint64_t active)
+static void notify_code(uint64_t active)
 {
 	uint64_t wanted = 0;
 
@@ -63,8 +63,8 @@ static void tell_code(uint64_t active)
 			wanted |= 1ull << i;
 	if (!wanted)
 		return;
-	code_look();
-	code_tell(wanted);
+	code_scan();
+	code_notify(wanted);
 }
 
 /* Kernels and copies of programs that use HSA without HIP are traced by packets and signals. */
@@ -96,7 +96,7 @@ static void on_change(int forgotten)
 	tools_trace_hsa();
 	intercept_update();
 	device_services_follow();
-	tell_code(active);
+	notify_code(active);
 	dispatch_engine_follow();
 	if (!active)
 		ranges_forget();
@@ -235,7 +235,7 @@ static int runtime_of(const char *name)
 	return 0;
 }
 
-static void tell_runtime(unsigned context, const struct agent_table *table, int runtime)
+static void notify_runtime(unsigned context, const struct agent_table *table, int runtime)
 {
 	struct runtime_data data = { sizeof(data), table->version, table->instance };
 	struct service_event event = { .kind = CALLBACK_RUNTIME,
@@ -254,12 +254,12 @@ static void tell_runtime(unsigned context, const struct agent_table *table, int 
 	uint64_t user_data = 0;
 
 	if (sdk_contexts[context].callbacks[CALLBACK_RUNTIME].callback)
-		service_tell(context, &event, &user_data);
+		service_notify(context, &event, &user_data);
 	if (sdk_contexts[context].buffers[BUFFER_RUNTIME].buffer.handle)
 		buffer_write(context, BUFFER_RUNTIME, &record, sizeof(record));
 }
 
-static void tell_runtimes(const struct agent_table *table)
+static void notify_runtimes(const struct agent_table *table)
 {
 	int runtime = runtime_of(table->name);
 
@@ -267,7 +267,7 @@ static void tell_runtimes(const struct agent_table *table)
 	unsigned next = 0;
 
 	while (runtime && (context = context_next(&next)))
-		tell_runtime(context_number(context), table, runtime);
+		notify_runtime(context_number(context), table, runtime);
 }
 
 bool sdk_has_tools(void)
@@ -286,7 +286,7 @@ void sdk_table_came(unsigned index, bool has_restarted)
 	tools_trace_hsa();
 	intercept_add(&agent_page.tables[index]);
 	hip_follow();
-	tell_runtimes(&agent_page.tables[index]);
+	notify_runtimes(&agent_page.tables[index]);
 }
 
 const char *sdk_tool_hindrance(int tool)

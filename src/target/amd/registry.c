@@ -64,7 +64,7 @@ static int name_read_held(struct dl_phdr_info *info, size_t size, void *data)
 	return 1;
 }
 
-static bool name_take(const char *name, char ret[TABLE_NAME_MAX])
+static bool name_copy(const char *name, char ret[TABLE_NAME_MAX])
 {
 	struct name_question question = { name, ret, false, false };
 
@@ -101,7 +101,7 @@ bool tables_have(const char *name)
 {
 	char own[TABLE_NAME_MAX];
 
-	if (!name_take(name, own))
+	if (!name_copy(name, own))
 		return true;
 	for (unsigned i = 0; i < agent_page.table_count; i++)
 		if (text_equal(agent_page.tables[i].name, own))
@@ -141,16 +141,16 @@ int tables_note_at(const char *name, uint64_t version, uint64_t instance, void *
 		   uint64_t part_count, unsigned *ret_index)
 {
 	char own[TABLE_NAME_MAX];
-	uint32_t nobody = 0, spins = 0;
+	uint32_t none = 0, spins = 0;
 	int r;
 
 	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
 		return -EINVAL;
 	/* A writer takes less than a microsecond and calls nothing. A child forked meanwhile
 	 * inherits the lock without a thread that would release it. */
-	while (!__atomic_compare_exchange_n(&is_writing, &nobody, 1, false, __ATOMIC_ACQUIRE,
+	while (!__atomic_compare_exchange_n(&is_writing, &none, 1, false, __ATOMIC_ACQUIRE,
 					    __ATOMIC_RELAXED)) {
-		nobody = 0;
+		none = 0;
 		if (++spins == SPINS_MAX)
 			return -EBUSY;
 	}
@@ -177,9 +177,9 @@ int tables_note_kept(struct agent_table *table, unsigned *ret_index)
 
 bool tables_turn_take(void)
 {
-	int32_t nobody = 0;
+	int32_t none = 0;
 
-	if (!__atomic_compare_exchange_n(&asker, &nobody, -1, false, __ATOMIC_ACQUIRE,
+	if (!__atomic_compare_exchange_n(&asker, &none, -1, false, __ATOMIC_ACQUIRE,
 					 __ATOMIC_RELAXED))
 		return false;
 	kept_count = 0;
@@ -216,7 +216,7 @@ int tables_keep(const char *name, uint64_t version, uint64_t instance, void **pa
 
 	if (!name || !parts || !part_count || part_count > TABLE_PARTS_MAX)
 		return -EINVAL;
-	name = name_take(name, own) ? own : UNNAMED;
+	name = name_copy(name, own) ? own : UNNAMED;
 	if (!has_tools)
 		return tables_note(name, version, instance, parts, part_count);
 	if (kept_count == AGENT_TABLES_MAX)

@@ -41,7 +41,7 @@ static bool is_whole(const struct agent_table *found)
 }
 
 /* Called with the table's library held. */
-static int table_tell(struct agent_table *table)
+static int table_hand_over(struct agent_table *table)
 {
 	unsigned index;
 	int r = tables_note_kept(table, &index);
@@ -51,11 +51,11 @@ static int table_tell(struct agent_table *table)
 	return MIN(r, 0);
 }
 
-static int found_tell(struct telling *self)
+static int found_hand_over(struct telling *self)
 {
 	if (!telling_hold_library(self, self->found.parts[0]) || !is_whole(&self->found))
 		return -ENXIO;
-	return table_tell(&self->found);
+	return table_hand_over(&self->found);
 }
 
 void telling_run(struct telling *self)
@@ -63,10 +63,10 @@ void telling_run(struct telling *self)
 	struct agent_table table;
 
 	if (self->found.part_count)
-		self->result = found_tell(self);
+		self->result = found_hand_over(self);
 	while (tables_next_kept(&table))
 		if (telling_hold_library(self, table.parts[0]))
-			(void)!table_tell(&table);
+			(void)!table_hand_over(&table);
 }
 
 int tables_take(const char *name, uint64_t version, uint64_t instance, void **parts,

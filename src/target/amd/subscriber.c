@@ -117,7 +117,7 @@ static void code_begin(void)
 		return;
 	has_code = true;
 	code_life = hsa_life();
-	code_look();
+	code_scan();
 }
 
 /* Bits of what is traced by packets and signals. */

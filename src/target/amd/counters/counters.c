@@ -132,7 +132,7 @@ static bool packets_reserve(const struct hsa_queue *queue, uint64_t *ret_index)
 		return false;
 	/* Checks for room first: without room, no set is claimed. */
 	ring = ring_of(queue, known);
-	set = slots_have_room(&calls, &ring) ? set_take_free(device) : NULL;
+	set = slots_have_room(&calls, &ring) ? set_claim_free(device) : NULL;
 	if (!set)
 		return false;
 	ring = ring_of(queue, known);
@@ -189,7 +189,7 @@ void counters_describe(struct counter_set *set, const struct hsa_command *comman
 	}
 }
 
-void counters_take_times(const struct hsa_command *command, const struct device_times *times)
+void counters_store_times(const struct hsa_command *command, const struct device_times *times)
 {
 	struct counter_set *set = command->counted;
 
@@ -292,16 +292,16 @@ static void signals_await(void)
 bool counters_give_back(void)
 {
 	/* Acquire: pairs with counters_reserve(). If a thread is still inside, all sets stay. */
-	bool is_nobody = leaving_is_nobody() && !__atomic_load_n(&reserving, __ATOMIC_ACQUIRE);
+	bool is_empty = leaving_is_empty() && !__atomic_load_n(&reserving, __ATOMIC_ACQUIRE);
 
 	if (!counting_library())
-		return is_nobody;
-	if (is_nobody)
+		return is_empty;
+	if (is_empty)
 		counting_devices_end();
 	else
 		counting_devices_leave();
 	signals_await();
-	return is_nobody;
+	return is_empty;
 }
 
 void counters_forget(void)

@@ -56,7 +56,7 @@ void counters_describe(struct counter_set *set, const struct hsa_command *comman
 uint64_t counters_last_of(const struct known_queue *known, uint64_t index);
 /* Stores the kernel's times. */
 struct device_times;
-void counters_take_times(const struct hsa_command *command, const struct device_times *times);
+void counters_store_times(const struct hsa_command *command, const struct device_times *times);
 
 /* Before a queue is destroyed: waits until its device has executed limpet's packets in it
  * (leaving.h), forgets it, and waits until no thread of limpet's rings its doorbell. */

@@ -32,7 +32,7 @@ bool sets_are_read_here(void)
 	return __atomic_load_n(&reader, __ATOMIC_RELAXED) == call_thread_number();
 }
 
-static bool set_take(struct counter_set *set)
+static bool set_claim(struct counter_set *set)
 {
 	uint32_t is_free = SET_FREE;
 
@@ -76,7 +76,7 @@ static struct counter_set *set_find_free(struct counting_device *device)
 {
 	for (unsigned turn = 0; turn < 2; turn++) {
 		for (unsigned i = 0; i < SETS_OF_DEVICE; i++)
-			if (set_take(&device->sets[i]))
+			if (set_claim(&device->sets[i]))
 				return &device->sets[i];
 		for (unsigned i = 0; i < SETS_OF_DEVICE; i++)
 			if (__atomic_load_n(&device->sets[i].state, __ATOMIC_ACQUIRE))
@@ -85,13 +85,13 @@ static struct counter_set *set_find_free(struct counting_device *device)
 	return NULL;
 }
 
-struct counter_set *set_take_free(struct counting_device *device)
+struct counter_set *set_claim_free(struct counting_device *device)
 {
 	struct counter_set *set = set_find_free(device);
 
 	if (!set || set->signal)
 		return set;
-	set->signal = hsa_signal_take(on_read, set);
+	set->signal = hsa_signal_acquire(on_read, set);
 	if (set->signal)
 		return set;
 	set_put_back(set);

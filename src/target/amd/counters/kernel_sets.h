@@ -14,7 +14,7 @@ bool sets_are_read_here(void);
 
 /* Claims a set whose signal waits for its read packet; NULL: all are in use, or the runtime has no
  * more signals. Reserves nothing in a queue. */
-struct counter_set *set_take_free(struct counting_device *device);
+struct counter_set *set_claim_free(struct counting_device *device);
 /* Frees a claimed set that is in no queue. */
 void set_put_back(struct counter_set *set);
 

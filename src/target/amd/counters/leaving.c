@@ -12,7 +12,7 @@
 #define LIMIT_NS     2000000000ull
 #define LIMIT_MIN_NS 1000000ull
 #define SHRINK       4u
-#define NOBODY_NS    100000000ull
+#define EMPTY_NS     100000000ull
 #define LAST_NS      100000000ull
 
 /* Shrinks after each timeout: a hung device may have many queues. */
@@ -66,14 +66,14 @@ static bool is_awaited(const struct counter_set *set, const struct leaving *leav
 	       (work == WORK_READING || (work == WORK_DEVICE && kernel_is_done(set)));
 }
 
-static void set_look(struct counter_set *set, void *data)
+static void set_check(struct counter_set *set, void *data)
 {
 	struct leaving *leaving = data;
 
 	leaving->awaited += leaving->queue ? is_awaited_in(set, leaving) : is_awaited(set, leaving);
 }
 
-/* Seq_cst: pairs with leaving_is_nobody(). */
+/* Seq_cst: pairs with leaving_is_empty(). */
 static void sets_each(void (*visit)(struct counter_set *set, void *data), void *data)
 {
 	__atomic_fetch_add(&inside, 1, __ATOMIC_SEQ_CST);
@@ -81,12 +81,12 @@ static void sets_each(void (*visit)(struct counter_set *set, void *data), void *
 	__atomic_fetch_sub(&inside, 1, __ATOMIC_RELEASE);
 }
 
-bool leaving_is_nobody(void)
+bool leaving_is_empty(void)
 {
 	struct patience patience = { 0, 0 };
 
 	while (__atomic_load_n(&inside, __ATOMIC_SEQ_CST))
-		if (!patience_pause(&patience, GLANCE_NS, NOBODY_NS))
+		if (!patience_pause(&patience, GLANCE_NS, EMPTY_NS))
 			return false;
 	return true;
 }
@@ -105,7 +105,7 @@ static bool is_any_awaited(const struct hsa_queue *queue, uint64_t last)
 {
 	struct leaving leaving = leaving_of(queue, last);
 
-	sets_each(set_look, &leaving);
+	sets_each(set_check, &leaving);
 	return leaving.awaited;
 }
 

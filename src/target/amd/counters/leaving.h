@@ -32,6 +32,6 @@ void leaving_give_up(void);
 void leaving_program(void);
 
 /* Waits, up to a limit, until no thread reads limpet's signals; true: signals may be destroyed. */
-bool leaving_is_nobody(void);
+bool leaving_is_empty(void);
 /* In a forked child. */
 void leaving_forget_parent(void);

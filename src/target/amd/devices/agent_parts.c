@@ -90,7 +90,7 @@ static bool part_read(uint32_t node, enum part_kind kind, uint32_t index, char *
 	text_add(path, sizeof(path), at, "/properties");
 	if (!topology_read(node, path, text, sizeof(text)))
 		return false;
-	properties_take(part, kinds[kind].properties, kinds[kind].count, text);
+	properties_parse(part, kinds[kind].properties, kinds[kind].count, text);
 	return true;
 }
 

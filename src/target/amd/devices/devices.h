@@ -19,8 +19,8 @@ struct property {
 		text, offsetof(type, member), sizeof(((type *)0)->member) \
 	}
 
-void properties_take(void *structure, const struct property *list, unsigned count,
-		     const char *text);
+void properties_parse(void *structure, const struct property *list, unsigned count,
+		      const char *text);
 
 /* The number that a text begins with; 0: none. */
 uint64_t property_number(const char *text);

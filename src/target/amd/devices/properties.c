@@ -37,7 +37,8 @@ static void take_line(void *structure, const struct property *list, unsigned cou
 	}
 }
 
-void properties_take(void *structure, const struct property *list, unsigned count, const char *text)
+void properties_parse(void *structure, const struct property *list, unsigned count,
+		      const char *text)
 {
 	while (*text) {
 		take_line(structure, list, count, text);

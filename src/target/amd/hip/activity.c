@@ -241,7 +241,7 @@ static void copy_report(const struct activity *activity, struct launch *launch, 
 }
 
 /* True if the report answers a question, as far as that is known. */
-static bool report_take(const struct activity *activity, enum launch_kind kind)
+static bool report_handle(const struct activity *activity, enum launch_kind kind)
 {
 	struct device_times times = { activity->begin_ns, activity->end_ns, 0, 0 };
 	struct launch_report report;
@@ -253,7 +253,7 @@ static bool report_take(const struct activity *activity, enum launch_kind kind)
 	report = report_read(activity, kind);
 	is_answered = is_answer(activity, &report);
 	if (is_answered || activity->kind == KIND_GRAPH)
-		is_sure = launches_take(&report, &launch) && is_answered;
+		is_sure = launches_match(&report, &launch) && is_answered;
 	else
 		launch_clear(&launch);
 	if (kind == LAUNCH_KERNEL)
@@ -263,14 +263,14 @@ static bool report_take(const struct activity *activity, enum launch_kind kind)
 	return is_answered;
 }
 
-static int command_take(uint32_t command, void *data, const struct call_thread *thread)
+static int command_handle(uint32_t command, void *data, const struct call_thread *thread)
 {
 	if (!data)
 		return question_answer(command, thread);
 	if ((uint64_t)data < LOWEST_ADDRESS || command >= LAUNCH_KINDS)
 		return WANTED;
 	/* Counted down after its question is removed: see question_note(). */
-	if (report_take(data, (enum launch_kind)command))
+	if (report_handle(data, (enum launch_kind)command))
 		hip_count_answers(1);
 	return WANTED;
 }
@@ -290,7 +290,7 @@ int hip_on_activity(uint32_t domain, uint32_t command, void *data)
 		__atomic_store_n(inside, *inside + 1, __ATOMIC_RELEASE);
 	else
 		__atomic_add_fetch(inside, 1, __ATOMIC_SEQ_CST);
-	r = command_take(command, data, thread);
+	r = command_handle(command, data, thread);
 	if (thread)
 		__atomic_store_n(inside, *inside - 1, __ATOMIC_RELEASE);
 	else

@@ -11,8 +11,8 @@
 
 struct agent_table;
 
-/* For registration.c: does anybody want reports? Called before and after HIP has limpet's callback;
- * false: no memory. */
+/* For registration.c: does any sink want reports? Called before and after HIP has limpet's
+ * callback; false: no memory. */
 bool hip_is_needed(void);
 bool hip_open(const struct agent_table *hip);
 void hip_close(void);

@@ -57,7 +57,7 @@ static void make_empty(struct launch_pool *pool)
 	pool->source_count = 0;
 	__atomic_store_n(&pool->waiting, 0, __ATOMIC_RELAXED);
 	pool->has_graphs = false;
-	pool->free = NOBODY;
+	pool->free = NO_SLOT;
 	pool->used = 1;
 	pool_forget_names(pool);
 }
@@ -235,7 +235,7 @@ bool pool_is_empty(void)
 }
 
 /* Returns a new source, or the idle one with the oldest last question. */
-static struct source *take_source(struct launch_pool *pool)
+static struct source *source_allocate(struct launch_pool *pool)
 {
 	struct source *best = NULL;
 
@@ -258,17 +258,17 @@ struct source *pool_source(struct launch_pool *pool, uint64_t key, bool makes)
 		if (pool->sources[i].key == key)
 			return &pool->sources[i];
 	if (makes)
-		source = take_source(pool);
+		source = source_allocate(pool);
 	if (source)
 		*source = (struct source){ .key = key };
 	return source;
 }
 
-static uint32_t take_slot(struct launch_pool *pool)
+static uint32_t slot_allocate(struct launch_pool *pool)
 {
 	uint32_t slot = pool->free;
 
-	if (slot != NOBODY)
+	if (slot != NO_SLOT)
 		pool->free = pool->items[slot].newer;
 	else if (pool->used < POOL_MAX)
 		slot = pool->used++;
@@ -278,18 +278,18 @@ static uint32_t take_slot(struct launch_pool *pool)
 bool pool_append(struct launch_pool *pool, struct source *source, enum launch_kind kind,
 		 const struct launch *launch)
 {
-	uint32_t slot = take_slot(pool), before;
+	uint32_t slot = slot_allocate(pool), before;
 	struct question *question;
 
 	if (source_is_idle(source))
 		source->is_doubtful = false;
 	/* The oldest question was probably never reported: it makes room. */
-	if (slot == NOBODY && source->oldest[kind]) {
+	if (slot == NO_SLOT && source->oldest[kind]) {
 		launches_miss();
 		pool_drop(pool, source, kind, source->oldest[kind]);
-		slot = take_slot(pool);
+		slot = slot_allocate(pool);
 	}
-	if (slot == NOBODY)
+	if (slot == NO_SLOT)
 		return false;
 	before = source->newest[kind];
 	source->last = ++pool->last_number;
@@ -297,7 +297,7 @@ bool pool_append(struct launch_pool *pool, struct source *source, enum launch_ki
 	launch_copy(&question->launch, launch);
 	question->number = source->last;
 	question->older = before;
-	question->newer = NOBODY;
+	question->newer = NO_SLOT;
 	if (before)
 		pool->items[before].newer = slot;
 	else

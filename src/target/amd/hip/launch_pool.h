@@ -8,7 +8,7 @@
 #define POOL_MAX    65536u
 #define STREAMS_MAX 256u
 #define KERNELS_MAX 8192u
-#define NOBODY      0u
+#define NO_SLOT     0u
 
 struct question {
 	struct launch launch;
@@ -44,7 +44,7 @@ struct launch_pool {
 	uint32_t waiting; /* number of questions; also read without the lock */
 	struct source sources[STREAMS_MAX];
 	struct kernel kernels[KERNELS_MAX];
-	struct question items[POOL_MAX]; /* index 0 is NOBODY */
+	struct question items[POOL_MAX]; /* index 0 is NO_SLOT */
 };
 
 /* Makes an empty pool for a session; -ENOMEM, or -EBUSY if threads still hold eight old ones. */

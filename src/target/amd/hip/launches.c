@@ -130,13 +130,13 @@ static uint32_t find_fitting(struct launch_pool *pool, const struct source *sour
 		source->oldest[report->kind == LAUNCH_KERNEL ? LAUNCH_COPY : LAUNCH_KERNEL];
 
 	if (!source->queue && other && pool->items[other].number < pool->items[slot].number)
-		return NOBODY;
+		return NO_SLOT;
 	for (unsigned i = 0; slot && i < SKIPS_MAX; i++) {
 		if (launch_fits(pool, report, &pool->items[slot].launch))
 			return slot;
-		slot = source->queue ? pool->items[slot].newer : NOBODY;
+		slot = source->queue ? pool->items[slot].newer : NO_SLOT;
 	}
-	return NOBODY;
+	return NO_SLOT;
 }
 
 struct choice {
@@ -155,7 +155,7 @@ static struct choice launch_choose(struct launch_pool *pool, const struct launch
 {
 	uint64_t queue = queue_key(report);
 	const struct source *owner = find_owner(pool, queue);
-	struct choice best = { NULL, NOBODY, 0, false };
+	struct choice best = { NULL, NO_SLOT, 0, false };
 
 	for (uint32_t i = 0; i < pool->source_count; i++) {
 		struct source *source = &pool->sources[i];
@@ -163,7 +163,7 @@ static struct choice launch_choose(struct launch_pool *pool, const struct launch
 			may_have(source, owner, queue) ? find_fitting(pool, source, report) : 0;
 
 		best.is_doubtful |= may_be_wrong(source);
-		best.count += slot != NOBODY;
+		best.count += slot != NO_SLOT;
 		if (slot &&
 		    (!best.source || pool->items[slot].number < pool->items[best.slot].number)) {
 			best.source = source;
@@ -248,15 +248,15 @@ static bool is_sure(const struct choice *choice)
 	return choice->source->queue || choice->count == 1;
 }
 
-static void launch_take(struct launch_pool *pool, const struct choice *choice,
-			enum launch_kind kind)
+static void launch_remove(struct launch_pool *pool, const struct choice *choice,
+			  enum launch_kind kind)
 {
 	while (choice->source->oldest[kind] != choice->slot)
 		pool_drop(pool, choice->source, kind, choice->source->oldest[kind]);
 	pool_drop(pool, choice->source, kind, choice->slot);
 }
 
-bool launches_take(const struct launch_report *report, struct launch *ret)
+bool launches_match(const struct launch_report *report, struct launch *ret)
 {
 	pool_seal seal;
 	struct launch_pool *pool = pool_lock(&seal);
@@ -276,7 +276,7 @@ bool launches_take(const struct launch_report *report, struct launch *ret)
 		else
 			sources_doubt(pool, report);
 		launch_copy(ret, &pool->items[choice.slot].launch);
-		launch_take(pool, &choice, report->kind);
+		launch_remove(pool, &choice, report->kind);
 	} else if (pool->has_graphs) {
 		launch_copy(ret, &pool->graph);
 	} else {

@@ -82,7 +82,7 @@ struct launch_report {
 
 /* Removes the question that a report answers. False if that is uncertain: `ret` is then the most
  * likely one, of a graph where there are such; asked at 0: none. */
-bool launches_take(const struct launch_report *report, struct launch *ret);
+bool launches_match(const struct launch_report *report, struct launch *ret);
 
 /*
  * A question or report that did not get the lock leaves a question too many or too few, and so does

@@ -157,7 +157,7 @@ static bool loader_find(void)
 	       loader.each_object && loader.object_info && loader.each_executable;
 }
 
-static void all_look(void)
+static void all_scan(void)
 {
 	for (uint32_t i = 0; i < code_store->object_count; i++)
 		code_store->objects[i].is_listed = false;
@@ -168,7 +168,7 @@ static void all_look(void)
 		code_store->objects[i].is_listed = true;
 }
 
-bool code_loader_look(uint64_t executable)
+bool code_loader_scan(uint64_t executable)
 {
 	if (!hsa_find(NEED_CODE) || !code_store_open())
 		return true;
@@ -179,7 +179,7 @@ bool code_loader_look(uint64_t executable)
 	else if (executable)
 		(void)note_executable(executable, NULL);
 	else
-		all_look();
+		all_scan();
 	hsa_gate_leave();
 	return true;
 }

@@ -90,4 +90,4 @@ uint64_t code_store_find(const char *name);
 /* Stores the code objects of one executable (0: of all) that are not stored yet, and their kernels.
  * Called under the store's lock. False: the application may be starting or shutting down the
  * runtime; call again later. */
-bool code_loader_look(uint64_t executable);
+bool code_loader_scan(uint64_t executable);

@@ -106,7 +106,7 @@ bool pending_put_back(uint64_t token)
 	return slot_change(slot_in(token), (uint32_t)(token >> 32), WAITING);
 }
 
-void pending_give_back(uint64_t token)
+void pending_release(uint64_t token)
 {
 	if (token)
 		(void)slot_change(slot_in(token), (uint32_t)(token >> 32), FREE);
@@ -131,8 +131,8 @@ static uint32_t next_slot(uint64_t signal, uint32_t from, uint32_t end)
 /* Takes the first command that waits for the signal and for which `is_meant` is true. */
 typedef bool fits(const struct hsa_command *command, int64_t value, uint64_t cause);
 
-static uint64_t command_take(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
-			     struct hsa_command *ret)
+static uint64_t command_handle(uint64_t signal, fits *is_meant, int64_t value, uint64_t cause,
+			       struct hsa_command *ret)
 {
 	uint32_t first = first_slot(signal), end = first + WINDOW, ticket = 0;
 
@@ -164,18 +164,18 @@ static bool is_of_call(const struct hsa_command *command, int64_t value, uint64_
 	return command->cause == cause;
 }
 
-uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret)
+uint64_t pending_acquire(uint64_t signal, int64_t value, struct hsa_command *ret)
 {
-	return command_take(signal, is_done, value, 0, ret);
+	return command_handle(signal, is_done, value, 0, ret);
 }
 
 bool pending_cancel(uint64_t signal, uint64_t cause)
 {
 	struct hsa_command unused;
 
-	uint64_t token = command_take(signal, is_of_call, 0, cause, &unused);
+	uint64_t token = command_handle(signal, is_of_call, 0, cause, &unused);
 
-	pending_give_back(token);
+	pending_release(token);
 	return token != 0;
 }
 

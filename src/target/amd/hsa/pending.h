@@ -44,8 +44,8 @@ unsigned pending_count_of(uint64_t signal);
 
 /* Takes a command that has ended if the signal has that value (the lowest: any). Give it back after
  * the last read of the signal, or put it back to let it wait. 0: there is none. */
-uint64_t pending_take(uint64_t signal, int64_t value, struct hsa_command *ret);
-void pending_give_back(uint64_t token);
+uint64_t pending_acquire(uint64_t signal, int64_t value, struct hsa_command *ret);
+void pending_release(uint64_t token);
 bool pending_put_back(uint64_t token);
 
 /* Visits all commands that wait for limpet's signals; removes those for which `is_over` is true. */

@@ -109,7 +109,7 @@ static bool is_filled_in(const struct known_queue *queue, uint64_t index)
 	return (header & PACKET_TYPE) != PACKET_INVALID;
 }
 
-static bool queue_take_packet(const struct known_queue *queue, uint64_t index, bool is_last)
+static bool queue_claim_packet(const struct known_queue *queue, uint64_t index, bool is_last)
 {
 	uint64_t *slot = looked_at(queue, index);
 	uint64_t there = __atomic_load_n(slot, __ATOMIC_RELAXED);
@@ -142,7 +142,7 @@ bool hsa_queue_next(struct known_queue *queue, uint64_t *index, uint64_t last)
 	if ((int64_t)(low - *index) > 0)
 		*index = (int64_t)(low - last) > 0 ? last : low;
 	for (; (int64_t)(last - *index) >= 0; ++*index)
-		if (queue_take_packet(queue, *index, *index == last))
+		if (queue_claim_packet(queue, *index, *index == last))
 			return true;
 	raise_low(queue, last);
 	return false;

@@ -38,10 +38,10 @@ static int on_begin(const struct scratch_call *call)
 
 	(void)call;
 	for (unsigned i = 0; i < BEGUN_MAX; i++) {
-		int32_t nobody = 0;
+		int32_t none = 0;
 
 		if (__atomic_load_n(&begun[i].thread, __ATOMIC_RELAXED) != thread &&
-		    !__atomic_compare_exchange_n(&begun[i].thread, &nobody, thread, false,
+		    !__atomic_compare_exchange_n(&begun[i].thread, &none, thread, false,
 						 __ATOMIC_RELAXED, __ATOMIC_RELAXED))
 			continue;
 		begun[i].begin = scratch_ticks();

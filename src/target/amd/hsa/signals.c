@@ -71,7 +71,7 @@ static void signal_destroy(uint64_t signal)
 	count_down(&made);
 }
 
-uint64_t hsa_signal_take(hsa_on_signal *call, void *data)
+uint64_t hsa_signal_acquire(hsa_on_signal *call, void *data)
 {
 	uint64_t signal;
 

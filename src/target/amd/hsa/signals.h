@@ -6,7 +6,7 @@
 #include "target/amd/hsa/functions.h"
 
 /* Returns a signal of value 1; when it is less, `call` gets `data` (NULL: the signal). 0: none. */
-uint64_t hsa_signal_take(hsa_on_signal *call, void *data);
+uint64_t hsa_signal_acquire(hsa_on_signal *call, void *data);
 
 /* Called after the signal's last handler call. */
 void hsa_signal_give_back(uint64_t signal);

@@ -109,7 +109,7 @@ static int set_up(void **state)
 
 static struct counted_set *set_begin(struct counted_queue *queue, uint64_t first)
 {
-	struct counted_set *set = counted_set_take(&counted_devices[0]);
+	struct counted_set *set = counted_set_acquire(&counted_devices[0]);
 
 	assert_non_null(set);
 	counted_set_begin(set, queue, first, &nobody);

@@ -33,7 +33,7 @@ static uint64_t *take(struct half *half, uint64_t size)
 	void *place = NULL;
 	uint64_t used;
 
-	assert_int_equal(half_take(half, LIFE, size, ROOM, &place, &used), HALF_TAKEN);
+	assert_int_equal(half_reserve(half, LIFE, size, ROOM, &place, &used), HALF_TAKEN);
 	return place;
 }
 
@@ -68,12 +68,12 @@ static void a_place_is_of_one_life_and_while_there_is_room(void **state)
 
 	(void)state;
 	assert_true(half_open(&half, LIFE, ROOM));
-	assert_int_equal(half_take(&half, LIFE + 1, 64, ROOM, &place, &used), HALF_SEALED);
-	assert_int_equal(half_take(&half, LIFE, ROOM + 8, ROOM, &place, &used), HALF_FULL);
+	assert_int_equal(half_reserve(&half, LIFE + 1, 64, ROOM, &place, &used), HALF_SEALED);
+	assert_int_equal(half_reserve(&half, LIFE, ROOM + 8, ROOM, &place, &used), HALF_FULL);
 	commit(take(&half, ROOM), ROOM, 1);
-	assert_int_equal(half_take(&half, LIFE, 32, ROOM, &place, &used), HALF_FULL);
+	assert_int_equal(half_reserve(&half, LIFE, 32, ROOM, &place, &used), HALF_FULL);
 	assert_int_equal(half_seal(&half), ROOM);
-	assert_int_equal(half_take(&half, LIFE, 32, ROOM, &place, &used), HALF_SEALED);
+	assert_int_equal(half_reserve(&half, LIFE, 32, ROOM, &place, &used), HALF_SEALED);
 	half_clean(&half, ROOM, ROOM, false);
 	assert_non_null(take(&half, 32));
 	half_close(&half, ROOM);
@@ -137,8 +137,8 @@ static void *write_many(void *data)
 		uint64_t size = 32 + i % 5 * 8, used;
 		void *place;
 
-		if (half_take(&halves[atomic_load(&active) & 1], LIFE, size, ROOM, &place, &used) ==
-		    HALF_TAKEN) {
+		if (half_reserve(&halves[atomic_load(&active) & 1], LIFE, size, ROOM, &place,
+				 &used) == HALF_TAKEN) {
 			commit(place, size, i + 1);
 			i++;
 		} else {

@@ -31,13 +31,13 @@ static void each_is_taken_once_and_when_it_is_done(void **state)
 	add(SIGNAL, 0, 12);
 	add(OTHER, 0, 13);
 	assert_int_equal(pending_count_of(SIGNAL), 2);
-	assert_int_equal(pending_take(SIGNAL, 2, &command), 0);
-	token = pending_take(SIGNAL, 1, &command);
+	assert_int_equal(pending_acquire(SIGNAL, 2, &command), 0);
+	token = pending_acquire(SIGNAL, 1, &command);
 	assert_int_not_equal(token, 0);
 	assert_int_equal(command.cause, 11);
-	assert_int_equal(pending_take(SIGNAL, 1, &command), 0);
+	assert_int_equal(pending_acquire(SIGNAL, 1, &command), 0);
 	assert_int_equal(pending_count(), 3);
-	pending_give_back(token);
+	pending_release(token);
 	assert_int_equal(pending_count(), 2);
 	assert_true(pending_cancel(OTHER, 13));
 	assert_false(pending_cancel(OTHER, 13));
@@ -55,11 +55,11 @@ static void a_signal_is_known_as_long_as_it_may_be_looked_at(void **state)
 	assert_int_equal(pending_count_of(SIGNAL), 0);
 	assert_true(pending_fill(token, &command));
 	assert_true(pending_has(SIGNAL));
-	token = pending_take(SIGNAL, 0, &command);
+	token = pending_acquire(SIGNAL, 0, &command);
 	assert_true(pending_has(SIGNAL));
 	assert_true(pending_put_back(token));
 	assert_true(pending_has(SIGNAL));
-	pending_give_back(pending_take(SIGNAL, 0, &command));
+	pending_release(pending_acquire(SIGNAL, 0, &command));
 	assert_false(pending_has(SIGNAL));
 }
 
@@ -71,18 +71,18 @@ static void who_comes_late_changes_nothing(void **state)
 
 	(void)state;
 	add(SIGNAL, 0, 1);
-	token = pending_take(SIGNAL, 0, &command);
+	token = pending_acquire(SIGNAL, 0, &command);
 	held = pending_hold(SIGNAL);
 	assert_int_equal(pending_open(), 0);
 	assert_int_equal(pending_count(), 0);
-	pending_give_back(token);
+	pending_release(token);
 	assert_false(pending_fill(held, &command));
 	assert_int_equal(pending_count(), 0);
 	add(SIGNAL, 0, 2);
-	pending_give_back(token);
-	pending_give_back(held);
+	pending_release(token);
+	pending_release(held);
 	assert_int_equal(pending_count(), 1);
-	assert_int_not_equal(pending_take(SIGNAL, 0, &command), 0);
+	assert_int_not_equal(pending_acquire(SIGNAL, 0, &command), 0);
 	assert_int_equal(command.cause, 2);
 }
 
@@ -95,12 +95,12 @@ static void who_never_comes_is_given_up(void **state)
 
 	(void)state;
 	add(SIGNAL, 0, 1);
-	token = pending_take(SIGNAL, 0, &command);
+	token = pending_acquire(SIGNAL, 0, &command);
 	assert_true(pending_has(SIGNAL));
 	pending_drop(SIGNAL);
 	assert_false(pending_has(SIGNAL));
 	add(SIGNAL, 0, 2);
-	pending_give_back(token);
+	pending_release(token);
 	assert_false(pending_put_back(token));
 	assert_int_equal(pending_count_of(SIGNAL), 1);
 }

@@ -54,7 +54,7 @@ static unsigned take_all(void)
 {
 	unsigned count = 0;
 
-	while (count <= MOST && (taken[count] = hsa_signal_take(NULL, NULL)))
+	while (count <= MOST && (taken[count] = hsa_signal_acquire(NULL, NULL)))
 		count++;
 	return count;
 }

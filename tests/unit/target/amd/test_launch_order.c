@@ -110,7 +110,7 @@ static void queue_step(struct queue *queue)
 	struct launch found;
 
 	queue->count--;
-	if (launches_take(&report, &found)) {
+	if (launches_match(&report, &found)) {
 		causes.told++;
 		causes.wrong += found.cause != done.cause;
 	}
@@ -314,7 +314,7 @@ static uint64_t stream_report(uint64_t latest)
 	struct launch_report report = { LAUNCH_KERNEL, 5, latest, 9, COPY_UNKNOWN };
 	struct launch found;
 
-	return launches_take(&report, &found) ? found.cause : 0;
+	return launches_match(&report, &found) ? found.cause : 0;
 }
 
 /* Its question is left, and would be taken for that of the next one. */

@@ -75,7 +75,7 @@ void hsa_report_done(const struct hsa_command *command, const struct hsa_time *t
 		events_kernel(&event);
 	}
 	if (command->counted)
-		counters_take_times(command, &times);
+		counters_store_times(command, &times);
 }
 
 /* Copies have times only if that is switched on; whether the application has done so shows at the
@@ -104,15 +104,15 @@ static void ask_time(const struct hsa_command *command, int64_t value, struct hs
 		hsa_gate_leave();
 }
 
-void hsa_look_at_signal(uint64_t signal, int64_t value)
+void hsa_check_signal(uint64_t signal, int64_t value)
 {
 	struct hsa_command command;
 	struct hsa_time time;
 	uint64_t token;
 
-	while (signal && (token = pending_take(signal, value, &command))) {
+	while (signal && (token = pending_acquire(signal, value, &command))) {
 		ask_time(&command, value, &time);
-		pending_give_back(token);
+		pending_release(token);
 		hsa_report_done(&command, &time);
 		if (command.has_our_signal)
 			hsa_discount_ours();
@@ -137,17 +137,17 @@ void hsa_finish_ours(void)
 	pending_each_ours(ours_is_done);
 }
 
-void hsa_look_at_awaited(uint64_t signal)
+void hsa_check_awaited(uint64_t signal)
 {
 	struct hsa_command any;
-	uint64_t token = signal ? pending_take(signal, INT64_MIN, &any) : 0;
+	uint64_t token = signal ? pending_acquire(signal, INT64_MIN, &any) : 0;
 	int64_t value;
 
 	if (!token)
 		return;
 	value = hsa_calls.signal_load(signal);
 	(void)pending_put_back(token);
-	hsa_look_at_signal(signal, value);
+	hsa_check_signal(signal, value);
 }
 
 void hsa_copy_times_begin(void)

@@ -21,9 +21,9 @@ void hsa_before_signal(struct call_frame *frame)
 
 	if (!hsa_sees_any() || !signal || !pending_count_of(signal))
 		return;
-	hsa_look_at_signal(signal, hsa_calls.signal_load(signal));
-	while ((token = pending_take(signal, INT64_MIN, &command))) {
-		pending_give_back(token);
+	hsa_check_signal(signal, hsa_calls.signal_load(signal));
+	while ((token = pending_acquire(signal, INT64_MIN, &command))) {
+		pending_release(token);
 		hsa_report_done(&command, &(struct hsa_time){ 0, 0 });
 	}
 }
@@ -53,7 +53,7 @@ void hsa_after_load(struct call_frame *frame, uint64_t end)
 {
 	(void)end;
 	if (hsa_sees_any())
-		hsa_look_at_signal(frame->integers[0], (int64_t)frame->results[0]);
+		hsa_check_signal(frame->integers[0], (int64_t)frame->results[0]);
 }
 
 /* (count, signals, ...) returns the index of the signal that met its condition. */
@@ -64,7 +64,7 @@ void hsa_after_wait_any(struct call_frame *frame, uint64_t end)
 
 	(void)end;
 	if (hsa_sees_any() && found < (uint32_t)frame->integers[0])
-		hsa_look_at_awaited(signals[found]);
+		hsa_check_awaited(signals[found]);
 }
 
 void hsa_after_wait_all(struct call_frame *frame, uint64_t end)
@@ -74,5 +74,5 @@ void hsa_after_wait_all(struct call_frame *frame, uint64_t end)
 
 	(void)end;
 	for (uint32_t i = 0; hsa_sees_any() && i < count; i++)
-		hsa_look_at_awaited(signals[i]);
+		hsa_check_awaited(signals[i]);
 }

@@ -19,7 +19,7 @@ static bool on_done(int64_t value, void *data)
 {
 	uint64_t signal = (uint64_t)data;
 
-	hsa_look_at_signal(signal, value);
+	hsa_check_signal(signal, value);
 	hsa_signal_give_back(signal);
 	return false; /* do not call again */
 }
@@ -96,7 +96,7 @@ static bool put_signal(struct hsa_packet *packet, uint64_t signal)
 
 static bool give_signal(struct hsa_packet *packet, struct hsa_command *command)
 {
-	command->signal = hsa_signal_take(on_done, NULL);
+	command->signal = hsa_signal_acquire(on_done, NULL);
 	command->done_at = 0;
 	command->has_our_signal = true;
 	if (!command->signal)
@@ -123,7 +123,7 @@ bool hsa_follow_signal(struct hsa_command *command, uint64_t signal, uint64_t to
 {
 	int64_t value = hsa_calls.signal_load(signal);
 
-	hsa_look_at_signal(signal, value);
+	hsa_check_signal(signal, value);
 	command->signal = signal;
 	command->done_at = value - 1 - (int64_t)pending_count_of(signal);
 	return pending_fill(token, command);
@@ -166,7 +166,7 @@ static bool follow_packet(const struct hsa_packet *packet, struct hsa_command *c
 	if (!token)
 		return false;
 	if (!is_still_there(packet, signal)) {
-		pending_give_back(token);
+		pending_release(token);
 		hsa_report_done(command, &(struct hsa_time){ 0, 0 });
 		return true;
 	}
@@ -188,7 +188,7 @@ static void look_at_kernel(const struct looked_at *at, struct hsa_packet *packet
 	} else if (!(signal ? follow_packet(packet, &command, signal, at->is_last)
 			    : give_signal(packet, &command))) {
 		hsa_note_lost();
-		counters_take_times(&command, &(struct device_times){ 0 });
+		counters_store_times(&command, &(struct device_times){ 0 });
 	}
 }
 

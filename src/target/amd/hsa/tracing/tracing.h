@@ -60,11 +60,11 @@ void hsa_discount_ours(void);
 uint32_t hsa_ours(void);
 uint32_t hsa_forget_ours(void);
 /* The application has read this value from one of its signals. */
-void hsa_look_at_signal(uint64_t signal, int64_t value);
+void hsa_check_signal(uint64_t signal, int64_t value);
 /* Completes commands with limpet's signals whose handlers were not called yet. */
 void hsa_finish_ours(void);
 /* Another thread may be about to destroy the signal: it waits while a command of it is taken. */
-void hsa_look_at_awaited(uint64_t signal);
+void hsa_check_awaited(uint64_t signal);
 void hsa_report_done(const struct hsa_command *command, const struct hsa_time *time);
 /* Begin: it is unknown whether copies have times. End: limpet needs no times of copies any more. */
 void hsa_copy_times_begin(void);

@@ -28,7 +28,7 @@ static bool part_begins(struct part *part, const char *word)
 }
 
 /* Parses numbers, each followed by a comma. */
-static void numbers_take(struct part *part, uint64_t *ret, unsigned count)
+static void numbers_parse(struct part *part, uint64_t *ret, unsigned count)
 {
 	for (unsigned i = 0; i < count; i++) {
 		ret[i] = 0;
@@ -39,7 +39,7 @@ static void numbers_take(struct part *part, uint64_t *ret, unsigned count)
 }
 
 /* Copies up to the end, or a '@'. */
-static void text_take(struct part *part, char ret[COUNTER_LETTERS])
+static void text_parse(struct part *part, char ret[COUNTER_LETTERS])
 {
 	unsigned i = 0;
 
@@ -50,7 +50,7 @@ static void text_take(struct part *part, char ret[COUNTER_LETTERS])
 }
 
 /* Parses "@0+2". */
-static uint64_t devices_take(struct part *part)
+static uint64_t devices_parse(struct part *part)
 {
 	uint64_t devices = 0, number;
 
@@ -70,11 +70,11 @@ static void device_take(struct part *part, struct counter_request *ret)
 
 	if (ret->device_count == COUNTER_DEVICES_MAX)
 		return;
-	numbers_take(part, numbers, DEVICE_NUMBERS);
+	numbers_parse(part, numbers, DEVICE_NUMBERS);
 	ret->devices[ret->device_count].node = numbers[0];
 	for (unsigned i = 1; i < DEVICE_NUMBERS; i++)
 		ret->devices[ret->device_count].numbers[i - 1] = numbers[i];
-	text_take(part, ret->devices[ret->device_count++].architecture);
+	text_parse(part, ret->devices[ret->device_count++].architecture);
 }
 
 static void event_take(struct part *part, struct counter_request *ret)
@@ -83,11 +83,11 @@ static void event_take(struct part *part, struct counter_request *ret)
 
 	if (ret->event_count == COUNTER_EVENTS_MAX)
 		return;
-	numbers_take(part, numbers, EVENT_NUMBERS);
+	numbers_parse(part, numbers, EVENT_NUMBERS);
 	ret->events[ret->event_count].event = numbers[0];
 	ret->events[ret->event_count].flags = numbers[1];
-	text_take(part, ret->events[ret->event_count].block);
-	ret->events[ret->event_count++].devices = devices_take(part);
+	text_parse(part, ret->events[ret->event_count].block);
+	ret->events[ret->event_count++].devices = devices_parse(part);
 }
 
 void counter_request_read(const struct trace_request *request, struct counter_request *ret)
@@ -105,6 +105,6 @@ void counter_request_read(const struct trace_request *request, struct counter_re
 		else if (part_begins(&part, EVENT_WORD))
 			event_take(&part, ret);
 		else if (part_begins(&part, WINDOW_WORD))
-			numbers_take(&part, &ret->window_ns, 1);
+			numbers_parse(&part, &ret->window_ns, 1);
 	}
 }

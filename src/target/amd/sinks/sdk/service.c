@@ -94,7 +94,7 @@ void service_request(unsigned index, int kind, int operation, uint64_t internal,
 		(void)service_ask(thread, index, kind, operation, internal, value);
 }
 
-void service_tell(unsigned index, const struct service_event *event, uint64_t *user_data)
+void service_notify(unsigned index, const struct service_event *event, uint64_t *user_data)
 {
 	struct call_thread *thread = call_thread_mine();
 	struct callback_record record;

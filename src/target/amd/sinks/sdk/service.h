@@ -63,7 +63,7 @@ struct service_event {
 	uint64_t thread;          /* that caused it; 0: the calling thread */
 	const uint64_t *external; /* NULL: the thread's current external id */
 };
-void service_tell(unsigned context, const struct service_event *event, uint64_t *user_data);
+void service_notify(unsigned context, const struct service_event *event, uint64_t *user_data);
 
 /* Calls the tool of the record's context. `life`: only if the context is still the one of that
  * life, which may be stopped meanwhile; NULL: only if it is active. */

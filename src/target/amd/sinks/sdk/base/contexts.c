@@ -70,7 +70,7 @@ void contexts_close(void)
 	__atomic_store_n(&is_closed, 1, __ATOMIC_RELAXED);
 }
 
-static void tell_change(int forgotten)
+static void notify_change(int forgotten)
 {
 	void (*tell)(int) = __atomic_load_n(&contexts_on_change, __ATOMIC_ACQUIRE);
 
@@ -78,7 +78,7 @@ static void tell_change(int forgotten)
 		tell(forgotten);
 }
 
-static int tell_start(const struct sdk_context *context)
+static int notify_start(const struct sdk_context *context)
 {
 	int (*tell)(unsigned) = __atomic_load_n(&contexts_on_start, __ATOMIC_ACQUIRE);
 
@@ -113,7 +113,7 @@ static void change_all(int tool, uint32_t from, uint32_t to)
 void contexts_pause(int tool)
 {
 	change_all(tool, CONTEXT_ACTIVE, CONTEXT_PAUSED);
-	tell_change(-1);
+	notify_change(-1);
 }
 
 void contexts_resume(int tool)
@@ -122,17 +122,17 @@ void contexts_resume(int tool)
 	unsigned next = 0;
 
 	change_all(tool, CONTEXT_PAUSED, CONTEXT_ACTIVE);
-	tell_change(-1);
+	notify_change(-1);
 	while ((context = context_next(&next)))
 		if (context->tool == tool)
-			(void)tell_start(context); /* a later read fails */
+			(void)notify_start(context); /* a later read fails */
 }
 
 void contexts_forget(int tool)
 {
 	for (uint32_t state = CONTEXT_STOPPED; state <= CONTEXT_PAUSED; state++)
 		change_all(tool, state, CONTEXT_FREE);
-	tell_change(tool);
+	notify_change(tool);
 }
 
 size_t contexts_list(int tool, struct limpet_context *ret, size_t room)
@@ -187,10 +187,10 @@ SDK_EXPORT int rocprofiler_create_context(struct limpet_context *id)
 /* Stops a context again that cannot run its services. */
 static int context_begin(struct sdk_context *context)
 {
-	int fault = tell_start(context);
+	int fault = notify_start(context);
 
 	if (fault && context_change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
-		tell_change(-1);
+		notify_change(-1);
 	return fault;
 }
 
@@ -205,7 +205,7 @@ SDK_EXPORT int rocprofiler_start_context(struct limpet_context id)
 	/* Starting an active context is no error. */
 	if (!context_change(context, CONTEXT_STOPPED, CONTEXT_ACTIVE))
 		context_change(context, CONTEXT_PAUSED, CONTEXT_ACTIVE);
-	tell_change(-1);
+	notify_change(-1);
 	return context_begin(context);
 }
 
@@ -217,7 +217,7 @@ SDK_EXPORT int rocprofiler_stop_context(struct limpet_context id)
 		return SDK_CONTEXT_NOT_FOUND;
 	if (!context_change(context, CONTEXT_ACTIVE, CONTEXT_STOPPED))
 		context_change(context, CONTEXT_PAUSED, CONTEXT_STOPPED);
-	tell_change(-1);
+	notify_change(-1);
 	return SDK_SUCCESS;
 }
 

@@ -53,11 +53,11 @@ static struct external *entry_make(uint64_t key)
 {
 	for (unsigned i = 0; i < PROBES_MAX; i++) {
 		struct external *entry = entry_at(key, i);
-		uint64_t nobody = 0;
+		uint64_t none = 0;
 
-		if (__atomic_compare_exchange_n(&entry->key, &nobody, key, false, __ATOMIC_ACQ_REL,
+		if (__atomic_compare_exchange_n(&entry->key, &none, key, false, __ATOMIC_ACQ_REL,
 						__ATOMIC_ACQUIRE) ||
-		    nobody == key)
+		    none == key)
 			return entry;
 	}
 	return NULL;

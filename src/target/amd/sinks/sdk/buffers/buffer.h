@@ -68,5 +68,5 @@ bool buffer_is_empty(const struct sdk_buffer *buffer);
 bool buffer_flush(struct sdk_buffer *buffer, uint64_t limit_ns);
 
 /* Owns the buffer, for delivering or destroying it: one thread at a time. */
-bool buffer_take(struct sdk_buffer *buffer);
-void buffer_give_back(struct sdk_buffer *buffer);
+bool buffer_acquire(struct sdk_buffer *buffer);
+void buffer_release(struct sdk_buffer *buffer);

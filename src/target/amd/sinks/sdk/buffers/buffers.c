@@ -68,11 +68,11 @@ static bool kill_buffer(struct sdk_buffer *buffer)
 {
 	uint32_t live = BUFFER_LIVE;
 
-	if (!buffer_take(buffer))
+	if (!buffer_acquire(buffer))
 		return false;
 	if (!__atomic_compare_exchange_n(&buffer->state, &live, BUFFER_DYING, false,
 					 __ATOMIC_SEQ_CST, __ATOMIC_RELAXED)) {
-		buffer_give_back(buffer);
+		buffer_release(buffer);
 		return false;
 	}
 	buffer_bury(buffer);
@@ -96,10 +96,10 @@ void buffers_adopt(void)
 static struct sdk_buffer *buffer_claim(void)
 {
 	for (unsigned i = 0; i < BUFFERS_MAX; i++) {
-		uint32_t nobody = BUFFER_FREE;
+		uint32_t none = BUFFER_FREE;
 
-		if (__atomic_compare_exchange_n(&sdk_buffers[i].state, &nobody, BUFFER_MAKING,
-						false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		if (__atomic_compare_exchange_n(&sdk_buffers[i].state, &none, BUFFER_MAKING, false,
+						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return &sdk_buffers[i];
 	}
 	return NULL;

@@ -55,12 +55,12 @@ void buffer_await(struct sdk_buffer *buffer, uint32_t before, uint64_t end_ns)
 	__atomic_sub_fetch(&buffer->waiters, 1, __ATOMIC_SEQ_CST);
 }
 
-bool buffer_take(struct sdk_buffer *buffer)
+bool buffer_acquire(struct sdk_buffer *buffer)
 {
 	return !__atomic_exchange_n(&buffer->is_busy, 1, __ATOMIC_ACQUIRE);
 }
 
-void buffer_give_back(struct sdk_buffer *buffer)
+void buffer_release(struct sdk_buffer *buffer)
 {
 	__atomic_store_n(&buffer->is_busy, 0, __ATOMIC_RELEASE);
 }
@@ -140,13 +140,13 @@ void buffers_deliver(unsigned thread)
 		struct call_thread *me = call_thread_mine();
 		uint64_t before;
 
-		if (!me || !is_due(buffer, thread) || !buffer_take(buffer))
+		if (!me || !is_due(buffer, thread) || !buffer_acquire(buffer))
 			continue;
 		before = call_thread_enter_tool(me, (unsigned)buffer->tool);
 		if (__atomic_load_n(&buffer->state, __ATOMIC_SEQ_CST) == BUFFER_LIVE)
 			buffer_deliver(buffer);
 		call_thread_leave_tool(me, before);
-		buffer_give_back(buffer);
+		buffer_release(buffer);
 	}
 }
 

@@ -1,5 +1,5 @@
 /*
- * Runs on limpet's threads, except half_take().
+ * Runs on limpet's threads, except half_reserve().
  */
 #include "target/amd/sinks/sdk/buffers/half.h"
 
@@ -25,7 +25,7 @@ static unsigned char *memory_map(uint64_t bytes)
 bool half_open(struct half *half, uint64_t life, uint64_t room)
 {
 	half->memory = memory_map(room);
-	/* Release: pairs with the acquire in half_take(); publishes the memory. */
+	/* Release: pairs with the acquire in half_reserve(); publishes the memory. */
 	__atomic_store_n(&half->cursor, life << LIFE_SHIFT, __ATOMIC_RELEASE);
 	return half->memory;
 }
@@ -97,7 +97,7 @@ void half_clean(struct half *half, uint64_t used, uint64_t room, bool is_abandon
 	if (!is_abandoned)
 		clear_words((uint64_t *)memory, used);
 	__atomic_store_n(&half->memory, memory, __ATOMIC_RELAXED);
-	/* Release: pairs with the acquire in half_take(); publishes cleared memory. */
+	/* Release: pairs with the acquire in half_reserve(); publishes cleared memory. */
 	__atomic_store_n(&half->cursor, (cursor >> LIFE_SHIFT << LIFE_SHIFT) | round << ROUND_SHIFT,
 			 __ATOMIC_RELEASE);
 }

@@ -31,8 +31,8 @@ enum half_answer { HALF_TAKEN, HALF_FULL, HALF_SEALED, HALF_LOST /* try again */
 
 /* Reserves `size` bytes in a half of `room` bytes, for a writer that knows the buffer's life;
  * *ret_used becomes the number of bytes reserved. */
-static inline enum half_answer half_take(struct half *half, uint64_t life, uint64_t size,
-					 uint64_t room, void **ret, uint64_t *ret_used)
+static inline enum half_answer half_reserve(struct half *half, uint64_t life, uint64_t size,
+					    uint64_t room, void **ret, uint64_t *ret_used)
 {
 	uint64_t cursor = __atomic_load_n(&half->cursor, __ATOMIC_ACQUIRE);
 	uint64_t used = cursor & USED_MASK;

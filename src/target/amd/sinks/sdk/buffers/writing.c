@@ -10,7 +10,7 @@
 #define SPINS_MAX 1000u
 
 /* Reserves in the active half. False: the half is full, or the buffer is gone. */
-static bool take_slot(struct record_place *place, uint64_t life, uint64_t size)
+static bool slot_allocate(struct record_place *place, uint64_t life, uint64_t size)
 {
 	struct sdk_buffer *buffer = place->buffer;
 	enum half_answer answer = HALF_LOST;
@@ -19,8 +19,8 @@ static bool take_slot(struct record_place *place, uint64_t life, uint64_t size)
 	for (unsigned spins = 0; spins < SPINS_MAX && answer >= HALF_SEALED; spins++) {
 		uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_ACQUIRE) & 1;
 
-		answer = half_take(&buffer->halves[which], life, size, buffer->size, &place->record,
-				   &used);
+		answer = half_reserve(&buffer->halves[which], life, size, buffer->size,
+				      &place->record, &used);
 		if (answer == HALF_SEALED)
 			spin_pause();
 	}
@@ -29,7 +29,7 @@ static bool take_slot(struct record_place *place, uint64_t life, uint64_t size)
 }
 
 /* Waits for room in a lossless buffer; the delivery thread cannot, as it makes the room. */
-static void take_patiently(struct record_place *place, struct sdk_handle id, uint64_t size)
+static void reserve_patiently(struct record_place *place, struct sdk_handle id, uint64_t size)
 {
 	struct sdk_buffer *buffer = place->buffer;
 	uint64_t end_ns = monotonic_ns() + PATIENCE_NS;
@@ -39,10 +39,10 @@ static void take_patiently(struct record_place *place, struct sdk_handle id, uin
 		uint32_t before = __atomic_load_n(&buffer->deliveries, __ATOMIC_SEQ_CST);
 
 		buffer_ask(buffer);
-		if (take_slot(place, buffer_life(id), size))
+		if (slot_allocate(place, buffer_life(id), size))
 			return;
 		buffer_await(buffer, before, end_ns);
-		if (take_slot(place, buffer_life(id), size))
+		if (slot_allocate(place, buffer_life(id), size))
 			return;
 	}
 }
@@ -53,12 +53,12 @@ struct record_place buffer_reserve_otherwise(struct sdk_handle id, uint64_t size
 	struct sdk_buffer *buffer = buffer_entry(id);
 	struct record_place place = { buffer, NULL, false };
 
-	if (take_slot(&place, buffer_life(id), size) || !buffer_find(id))
+	if (slot_allocate(&place, buffer_life(id), size) || !buffer_find(id))
 		return place;
 	if (size <= buffer->size) {
 		buffer_ask(buffer);
 		if (buffer->policy == POLICY_LOSSLESS)
-			take_patiently(&place, id, size);
+			reserve_patiently(&place, id, size);
 	}
 	if (!place.record)
 		buffer_drop(buffer, 1);

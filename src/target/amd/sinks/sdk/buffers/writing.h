@@ -22,12 +22,12 @@ static inline struct record_place buffer_reserve(struct sdk_handle id, size_t si
 	struct sdk_buffer *buffer = buffer_entry(id);
 	uint64_t room = ALIGN_UP(size, 8), used;
 	void *record;
-	/* Relaxed: only an address; half_take() checks whether this half may be written to. */
+	/* Relaxed: only an address; half_reserve() checks whether this half may be written to. */
 	uint32_t which = __atomic_load_n(&buffer->active, __ATOMIC_RELAXED) & 1;
 
 	/* The address of the place is never passed on, so that the place stays in registers. */
-	if (half_take(&buffer->halves[which], buffer_life(id), room, buffer->size, &record,
-		      &used) != HALF_TAKEN)
+	if (half_reserve(&buffer->halves[which], buffer_life(id), room, buffer->size, &record,
+			 &used) != HALF_TAKEN)
 		return buffer_reserve_otherwise(id, room);
 	return (struct record_place){ buffer, record, used >= buffer->watermark };
 }

@@ -41,7 +41,7 @@ static struct range *ranges; /* RANGES_MAX entries; mapped for the first range, 
 
 static bool ranges_open(void)
 {
-	struct range *nobody = NULL;
+	struct range *none = NULL;
 	long r;
 
 	if (__atomic_load_n(&ranges, __ATOMIC_ACQUIRE))
@@ -50,8 +50,8 @@ static bool ranges_open(void)
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (r < 0 && r > -4096)
 		return false;
-	if (!__atomic_compare_exchange_n(&ranges, &nobody, (struct range *)r, false,
-					 __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (!__atomic_compare_exchange_n(&ranges, &none, (struct range *)r, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_ACQUIRE))
 		raw2(SYS_munmap, r, RANGES_MAX * sizeof(*ranges));
 	return true;
 }
@@ -68,7 +68,7 @@ static struct keyed_table ranges_table(void)
 				     RANGES_MAX, WINDOW };
 }
 
-/* Fills the entry under a temporary key, so range_take() finds only complete entries. */
+/* Fills the entry under a temporary key, so range_remove() finds only complete entries. */
 static void range_put(uint64_t key, const struct range *range)
 {
 	bool is_open = ranges_open();
@@ -84,7 +84,7 @@ static void range_put(uint64_t key, const struct range *range)
 	__atomic_store_n(&place->key, key, __ATOMIC_RELEASE);
 }
 
-static bool range_take(uint64_t key, struct range *ret)
+static bool range_remove(uint64_t key, struct range *ret)
 {
 	struct keyed_table table = ranges_table();
 	struct range *place = table.slots ? keyed_find(&table, key) : NULL;
@@ -120,7 +120,7 @@ static void see_range(struct range *range, int operation)
 	}
 }
 
-static void range_tell(struct range *range, int operation, enum callback_phase phase)
+static void range_notify(struct range *range, int operation, enum callback_phase phase)
 {
 	for (uint32_t i = 0; i < range->seen_count; i++) {
 		struct seen_by *seen = &range->seen[i];
@@ -134,7 +134,7 @@ static void range_tell(struct range *range, int operation, enum callback_phase p
 					       .external = &seen->external };
 
 		if (seen->has_callback && sdk_contexts[seen->context].life == seen->life)
-			service_tell(seen->context, &event, &seen->user_data);
+			service_notify(seen->context, &event, &seen->user_data);
 	}
 }
 
@@ -173,12 +173,12 @@ static void range_begin(struct call_frame *frame, int operation, struct range *r
 			 sizeof(range->data.arguments));
 	range->data.result = frame->results[0];
 	see_range(range, operation);
-	range_tell(range, operation, PHASE_ENTER);
+	range_notify(range, operation, PHASE_ENTER);
 }
 
 static void range_end(struct range *range, int operation, uint64_t end)
 {
-	range_tell(range, operation, PHASE_EXIT);
+	range_notify(range, operation, PHASE_EXIT);
 	range_write(range, operation, end);
 	if (tools_retirements)
 		tools_retire(range->internal);
@@ -222,7 +222,7 @@ static void on_pop(struct call_frame *frame, uint64_t end)
 
 	if (!frame->thread->range_depth)
 		return;
-	if (range_take(key_of_thread(frame->thread), &range))
+	if (range_remove(key_of_thread(frame->thread), &range))
 		range_end(&range, RANGE_OF_THREAD, end);
 	frame->thread->range_depth--;
 }
@@ -240,7 +240,7 @@ static void on_stop(struct call_frame *frame, uint64_t end)
 {
 	struct range range;
 
-	if (range_take(key_of_process(frame->integers[0]), &range))
+	if (range_remove(key_of_process(frame->integers[0]), &range))
 		range_end(&range, RANGE_OF_PROCESS, end);
 }
 

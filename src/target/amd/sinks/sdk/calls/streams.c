@@ -87,8 +87,8 @@ static struct service_event event_of(const struct call_frame *frame, enum callba
 				       .payload = data };
 }
 
-static void stream_tell(struct call_frame *frame, enum callback_phase phase, uint64_t stream,
-			uint64_t number)
+static void stream_notify(struct call_frame *frame, enum callback_phase phase, uint64_t stream,
+			  uint64_t number)
 {
 	struct stream_data data = { sizeof(data), number, stream };
 	struct service_event event = event_of(frame, phase, &data);
@@ -102,20 +102,20 @@ static void stream_tell(struct call_frame *frame, enum callback_phase phase, uin
 			continue;
 		self->stream_contexts[told] = (uint8_t)next;
 		self->stream_data[told] = 0;
-		service_tell(next - 1, &event, &self->stream_data[told++]);
+		service_notify(next - 1, &event, &self->stream_data[told++]);
 	}
 	if (told < STREAM_DATA_MAX)
 		self->stream_contexts[told] = 0;
 }
 
-static void tell_again(struct call_frame *frame, uint64_t stream)
+static void notify_end(struct call_frame *frame, uint64_t stream)
 {
 	struct stream_data data = { sizeof(data), number_of(stream, false), stream };
 	struct service_event event = event_of(frame, PHASE_EXIT, &data);
 	struct tools_frame *self = tools_frame_of(frame);
 
 	for (unsigned i = 0; i < STREAM_DATA_MAX && self->stream_contexts[i]; i++)
-		service_tell(self->stream_contexts[i] - 1u, &event, &self->stream_data[i]);
+		service_notify(self->stream_contexts[i] - 1u, &event, &self->stream_data[i]);
 }
 
 static uint64_t stream_in(struct call_frame *frame)
@@ -137,7 +137,7 @@ void stream_before(struct call_frame *frame)
 
 	tools_frame_of(frame)->stream_contexts[0] = 0;
 	if (frame->slot->stream_use == STREAM_USED)
-		stream_tell(frame, PHASE_ENTER, stream, number_of(stream, false));
+		stream_notify(frame, PHASE_ENTER, stream, number_of(stream, false));
 }
 
 void stream_after(struct call_frame *frame)
@@ -146,14 +146,14 @@ void stream_after(struct call_frame *frame)
 	uint64_t stream = stream_in(frame);
 
 	if (use == STREAM_USED) {
-		tell_again(frame, stream);
+		notify_end(frame, stream);
 		return;
 	}
 	if (call_has_failed(frame) || (use == STREAM_MADE && !stream))
 		return;
 	if (use == STREAM_MADE)
 		stream = *(const uint64_t *)stream;
-	stream_tell(frame, PHASE_NONE, stream, number_of(stream, use == STREAM_MADE));
+	stream_notify(frame, PHASE_NONE, stream, number_of(stream, use == STREAM_MADE));
 	if (use == STREAM_GONE)
 		forget_stream(stream);
 }

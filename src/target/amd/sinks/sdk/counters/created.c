@@ -101,7 +101,7 @@ static bool counter_fill(struct catalog *catalog, const struct counter_wish *wis
 }
 
 /* Devices of one kind share their counters. */
-static void devices_tell(struct catalog *catalog, uint32_t first, uint32_t count)
+static void devices_publish(struct catalog *catalog, uint32_t first, uint32_t count)
 {
 	struct catalog_device *devices =
 		(struct catalog_device *)((char *)catalog + catalog->lists[CATALOG_DEVICES].at);
@@ -143,7 +143,7 @@ static int counter_add(struct catalog *catalog, const struct catalog_device *dev
 		*catalog = old;
 		return SDK_AST_GENERATION_FAILED;
 	}
-	devices_tell(catalog, device->first, device->count + 1);
+	devices_publish(catalog, device->first, device->count + 1);
 	return SDK_SUCCESS;
 }
 

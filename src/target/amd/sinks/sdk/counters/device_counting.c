@@ -191,7 +191,7 @@ static int counting_prepare(struct device_counting *self, struct sdk_handle id)
 		return SDK_CONTEXT_CONFLICT;
 	if (!scratch_make())
 		return SDK_OUT_OF_RESOURCES;
-	r = driver_lock_take(&self->lock, config.device->node, /* all_queues */ true);
+	r = driver_lock_acquire(&self->lock, config.device->node, /* all_queues */ true);
 	if (r == SDK_CONTEXT_CONFLICT || (r && config_counts_waves(&config)))
 		return r;
 	self->agent = config.agent;

@@ -69,7 +69,7 @@ static int status_of(long r)
 	}
 }
 
-int driver_lock_take(struct driver_lock *lock, uint32_t node, bool all_queues)
+int driver_lock_acquire(struct driver_lock *lock, uint32_t node, bool all_queues)
 {
 	long r;
 

@@ -18,7 +18,7 @@ struct driver_lock {
 /* A status. CONTEXT_CONFLICT: another profiler has the lock; PERMISSION_DENIED: CAP_PERFMON is
  * missing; INCOMPATIBLE_KERNEL: the driver is too old, or there is none; NOT_AVAILABLE: the calling
  * thread has a seccomp filter. */
-int driver_lock_take(struct driver_lock *lock, uint32_t node, bool all_queues);
+int driver_lock_acquire(struct driver_lock *lock, uint32_t node, bool all_queues);
 void driver_lock_release(struct driver_lock *lock);
 /* In a forked child: the parent has the lock. */
 void driver_lock_adopt(struct driver_lock *lock);

@@ -67,7 +67,7 @@ static const struct catalog *catalog_known(const struct catalog *catalog)
 }
 
 /* Under counters_enter(): attached tools may be adding to the catalog before. */
-static int catalog_take(const struct catalog *catalog)
+static int catalog_use(const struct catalog *catalog)
 {
 	const struct catalog *known = catalog_known(catalog);
 
@@ -81,13 +81,13 @@ static int catalog_take(const struct catalog *catalog)
 	return known ? -EEXIST : 0;
 }
 
-static int catalog_take_in_turn(const struct catalog *catalog)
+static int catalog_use_in_turn(const struct catalog *catalog)
 {
 	int r;
 
 	if (!counters_enter())
 		return -EBUSY;
-	r = catalog_take(catalog);
+	r = catalog_use(catalog);
 	counters_leave();
 	return r;
 }
@@ -125,7 +125,7 @@ int counters_learn(int fd, uint64_t size)
 	if (!r)
 		r = catalog_check((const void *)address, size);
 	if (!r)
-		r = catalog_take_in_turn((const struct catalog *)address);
+		r = catalog_use_in_turn((const struct catalog *)address);
 	if (r)
 		raw2(SYS_munmap, address, size);
 	return r == -EEXIST ? 0 : r;

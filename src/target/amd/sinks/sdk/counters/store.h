@@ -34,7 +34,7 @@ const struct catalog_device *counters_device_of(const struct catalog *catalog, u
 /* How many counters the device has by now. */
 static inline uint32_t device_count(const struct catalog_device *device)
 {
-	/* Acquire: pairs with devices_tell() in created.c. */
+	/* Acquire: pairs with devices_publish() in created.c. */
 	return __atomic_load_n(&device->count, __ATOMIC_ACQUIRE);
 }
 static inline bool device_has(const struct catalog_device *device, uint64_t id)

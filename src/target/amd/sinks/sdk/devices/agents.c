@@ -179,9 +179,9 @@ static void ask_driver(void)
 		agent = add_agent(node);
 		if (!agent)
 			return;
-		properties_take(agent, properties, ARRAY_SIZE(properties), text);
-		properties_take(&words[i].parts, part_properties, ARRAY_SIZE(part_properties),
-				text);
+		properties_parse(agent, properties, ARRAY_SIZE(properties), text);
+		properties_parse(&words[i].parts, part_properties, ARRAY_SIZE(part_properties),
+				 text);
 		agent_derive(agent);
 		if (topology_read(node, "gpu_id", text, sizeof(text)))
 			agent->gpu = property_number(text);

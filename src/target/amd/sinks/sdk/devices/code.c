@@ -20,9 +20,9 @@ void code_adopt(void)
 	code_store_adopt();
 }
 
-static void objects_look(uint64_t executable)
+static void objects_scan(uint64_t executable)
 {
-	if (!code_loader_look(executable))
+	if (!code_loader_scan(executable))
 		__atomic_store_n(&is_behind, 1, __ATOMIC_SEQ_CST);
 }
 
@@ -32,7 +32,7 @@ static bool context_wants(unsigned context)
 	       context_state(&sdk_contexts[context]) == CONTEXT_ACTIVE;
 }
 
-static void context_tell(unsigned context, int operation, enum callback_phase phase, void *data)
+static void context_notify(unsigned context, int operation, enum callback_phase phase, void *data)
 {
 	const struct operation_set *set =
 		sdk_contexts[context].callbacks[CALLBACK_CODE_OBJECT].operations;
@@ -43,35 +43,35 @@ static void context_tell(unsigned context, int operation, enum callback_phase ph
 	uint64_t user_data = 0;
 
 	if (!set || set->bits[0] >> operation & 1)
-		service_tell(context, &event, &user_data);
+		service_notify(context, &event, &user_data);
 }
 
-static void tell_kernel(struct code_kernel *kernel, unsigned context)
+static void notify_kernel(struct code_kernel *kernel, unsigned context)
 {
 	if (kernel->told >> context & 1 || kernel->is_gone)
 		return;
 	kernel->told |= 1ull << context;
-	context_tell(context, OPERATION_KERNEL, PHASE_ENTER, &kernel->data);
+	context_notify(context, OPERATION_KERNEL, PHASE_ENTER, &kernel->data);
 }
 
-static void tell_object(struct code_object *object, unsigned context)
+static void notify_object(struct code_object *object, unsigned context)
 {
 	if (object->told >> context & 1 || object->is_gone)
 		return;
 	object->told |= 1ull << context;
 	object->data.agent = agent_of_hsa(object->data.hsa_agent).handle;
-	context_tell(context, OPERATION_LOAD, PHASE_ENTER, &object->data);
+	context_notify(context, OPERATION_LOAD, PHASE_ENTER, &object->data);
 }
 
-static void tell_all(unsigned context)
+static void notify_all(unsigned context)
 {
 	for (uint32_t i = 0; i < code_store->object_count; i++)
-		tell_object(&code_store->objects[i], context);
+		notify_object(&code_store->objects[i], context);
 	for (uint32_t i = 0; i < code_store->kernel_count; i++)
-		tell_kernel(&code_store->kernels[i], context);
+		notify_kernel(&code_store->kernels[i], context);
 }
 
-void code_tell(uint64_t active)
+void code_notify(uint64_t active)
 {
 	if (!code_store || !code_store_lock())
 		return;
@@ -79,19 +79,19 @@ void code_tell(uint64_t active)
 		unsigned context = (unsigned)__builtin_ctzll(active);
 
 		if (context_wants(context))
-			tell_all(context);
+			notify_all(context);
 	}
 	code_store_unlock();
 }
 
-static void tell_everybody(void)
+static void notify_contexts(void)
 {
 	const struct sdk_context *context;
 	unsigned next = 0;
 
 	while ((context = context_next(&next)))
 		if (context->callbacks[CALLBACK_CODE_OBJECT].callback)
-			tell_all(context_number(context));
+			notify_all(context_number(context));
 }
 
 uint64_t code_kernel(const char *name)
@@ -109,7 +109,7 @@ uint64_t code_kernel(const char *name)
 		kernel = code_store_add(kept, 0);
 	}
 	if (kernel)
-		tell_everybody();
+		notify_contexts();
 	code_store_unlock();
 	return kernel ? kernel->data.id : 0;
 }
@@ -129,9 +129,9 @@ void code_after_freeze(struct call_frame *frame, uint64_t end)
 	(void)end;
 	if ((int32_t)frame->results[0] || !code_store_lock())
 		return;
-	objects_look(frame->integers[0]);
+	objects_scan(frame->integers[0]);
 	if (code_store)
-		tell_everybody();
+		notify_contexts();
 	code_store_unlock();
 }
 
@@ -140,14 +140,14 @@ void code_catch_up(void)
 	if (!__atomic_load_n(&is_behind, __ATOMIC_SEQ_CST) || !code_store_lock())
 		return;
 	__atomic_store_n(&is_behind, 0, __ATOMIC_SEQ_CST);
-	objects_look(0);
+	objects_scan(0);
 	if (code_store)
-		tell_everybody();
+		notify_contexts();
 	code_store_unlock();
 }
 
 /* Reports an object's kernels first, then the object. */
-static void tell_gone(struct code_object *object)
+static void notify_unload(struct code_object *object)
 {
 	for (unsigned i = 0; i < contexts_used; i++) {
 		if (!(object->told >> i & 1) || !context_wants(i))
@@ -155,9 +155,9 @@ static void tell_gone(struct code_object *object)
 		for (uint32_t j = 0; j < code_store->kernel_count; j++)
 			if (code_store->kernels[j].data.code_object == object->data.id &&
 			    code_store->kernels[j].told >> i & 1)
-				context_tell(i, OPERATION_KERNEL, PHASE_EXIT,
-					     &code_store->kernels[j].data);
-		context_tell(i, OPERATION_LOAD, PHASE_EXIT, &object->data);
+				context_notify(i, OPERATION_KERNEL, PHASE_EXIT,
+					       &code_store->kernels[j].data);
+		context_notify(i, OPERATION_LOAD, PHASE_EXIT, &object->data);
 	}
 	object->is_gone = true;
 	for (uint32_t j = 0; j < code_store->kernel_count; j++)
@@ -170,14 +170,14 @@ static void unlisted_forget(void)
 {
 	for (uint32_t i = 0; code_store && i < code_store->object_count; i++)
 		if (!code_store->objects[i].is_listed && !code_store->objects[i].is_gone)
-			tell_gone(&code_store->objects[i]);
+			notify_unload(&code_store->objects[i]);
 }
 
-void code_look(void)
+void code_scan(void)
 {
 	if (!code_store_lock())
 		return;
-	objects_look(0);
+	objects_scan(0);
 	unlisted_forget();
 	code_store_unlock();
 }
@@ -188,7 +188,7 @@ void code_forget_hsa(void)
 		return;
 	for (uint32_t i = 0; i < code_store->object_count; i++)
 		if (!code_store->objects[i].is_gone)
-			tell_gone(&code_store->objects[i]);
+			notify_unload(&code_store->objects[i]);
 	code_store_unlock();
 }
 
@@ -199,6 +199,6 @@ void code_before_destroy(struct call_frame *frame)
 	for (uint32_t i = 0; i < code_store->object_count; i++)
 		if (code_store->objects[i].executable == frame->integers[0] &&
 		    !code_store->objects[i].is_gone)
-			tell_gone(&code_store->objects[i]);
+			notify_unload(&code_store->objects[i]);
 	code_store_unlock();
 }

@@ -6,13 +6,13 @@
 #include "target/amd/sinks/sdk/base/abi.h"
 
 /* Reads the loaded code objects from the runtime, if there is one; on a thread that may call it. */
-void code_look(void);
+void code_scan(void);
 
 /* Reads them again and notifies contexts, if the runtime could not be queried before. */
 void code_catch_up(void);
 
 /* Notifies active contexts (bits) of everything they have not been notified of. */
-void code_tell(uint64_t active);
+void code_notify(uint64_t active);
 
 /* The id of a kernel of that name; added, and reported, if no code object has one. */
 uint64_t code_kernel(const char *name);

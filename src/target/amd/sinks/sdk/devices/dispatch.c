@@ -99,7 +99,7 @@ void dispatch_describe_packet(const struct dispatch_event *event, struct dispatc
 	}
 }
 
-static void tell_both(unsigned index, struct kernel_data *data, struct launch *launch)
+static void notify_both(unsigned index, struct kernel_data *data, struct launch *launch)
 {
 	struct launch_external *external = &launch->externals[index];
 	const struct sdk_context *context = &sdk_contexts[external->context];
@@ -110,12 +110,12 @@ static void tell_both(unsigned index, struct kernel_data *data, struct launch *l
 
 	if (!callback_wants(&context->callbacks[CALLBACK_KERNEL], DISPATCH_ENQUEUE))
 		return;
-	work_tell(external->context, &event, launch);
+	work_notify(external->context, &event, launch);
 	/* External ids that a callback has pushed apply to the dispatch. */
 	if (!context->request || !(context->request_kinds & 1u << REQUEST_KERNEL))
 		external->value = external_current(external->context, launch->thread);
 	event.phase = PHASE_EXIT;
-	work_tell(external->context, &event, launch);
+	work_notify(external->context, &event, launch);
 }
 
 void dispatch_enqueue(struct call_frame *around, struct launch *launch)
@@ -131,5 +131,5 @@ void dispatch_enqueue(struct call_frame *around, struct launch *launch)
 		return;
 	data.info = dispatch_describe(launch);
 	for (unsigned i = 0; i < launch->external_count; i++)
-		tell_both(i, &data, launch);
+		notify_both(i, &data, launch);
 }

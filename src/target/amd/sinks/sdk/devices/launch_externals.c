@@ -60,7 +60,7 @@ uint64_t launch_external(const struct launch *launch, unsigned context)
 	return i < launch->external_count ? launch->externals[i].value : 0;
 }
 
-void work_tell(unsigned context, const struct service_event *event, struct launch *launch)
+void work_notify(unsigned context, const struct service_event *event, struct launch *launch)
 {
 	unsigned i = external_index(launch, context);
 	uint64_t none = 0, *user_data = &none;
@@ -77,5 +77,5 @@ void work_tell(unsigned context, const struct service_event *event, struct launc
 		told.external = &launch->externals[i].value;
 		user_data = &launch->externals[i].user_data;
 	}
-	service_tell(context, &told, user_data);
+	service_notify(context, &told, user_data);
 }

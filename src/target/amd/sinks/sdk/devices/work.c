@@ -55,7 +55,7 @@ static void kernel_give(unsigned context, struct kernel_record *record, struct l
 				       .payload = &data };
 
 	record->external = launch_external(launch, context);
-	work_tell(context, &event, launch);
+	work_notify(context, &event, launch);
 	if (buffer_wants(&sdk_contexts[context].buffers[BUFFER_KERNEL], DISPATCH_COMPLETE))
 		buffer_write(context, BUFFER_KERNEL, record, sizeof(*record));
 }
@@ -71,9 +71,9 @@ static void copy_give(unsigned context, struct copy_record *record, struct launc
 				       .payload = &data };
 
 	record->external = launch_external(launch, context);
-	work_tell(context, &event, launch);
+	work_notify(context, &event, launch);
 	event.phase = PHASE_EXIT;
-	work_tell(context, &event, launch);
+	work_notify(context, &event, launch);
 	if (buffer_wants(&sdk_contexts[context].buffers[BUFFER_COPY], (unsigned)record->operation))
 		buffer_write(context, BUFFER_COPY, record, sizeof(*record));
 }
@@ -170,7 +170,7 @@ bool work_end_call(uint64_t internal, bool has_failed)
 	return open_call_return(internal, has_failed);
 }
 
-static void memory_tell(unsigned context, const struct memory_record *record)
+static void memory_notify(unsigned context, const struct memory_record *record)
 {
 	struct memory_data data = { sizeof(data),  record->start_ns, record->end_ns,
 				    record->agent, record->address,  record->bytes };
@@ -186,9 +186,9 @@ static void memory_tell(unsigned context, const struct memory_record *record)
 			    (unsigned)record->operation))
 		return;
 	/* The call is over: reports both phases now, with the call's times. */
-	service_tell(context, &event, &user_data);
+	service_notify(context, &event, &user_data);
 	event.phase = PHASE_EXIT;
-	service_tell(context, &event, &user_data);
+	service_notify(context, &event, &user_data);
 }
 
 void work_memory(const struct memory_event *event)
@@ -219,7 +219,7 @@ void work_memory(const struct memory_event *event)
 	while ((context = context_next(&next))) {
 		unsigned i = context_number(context);
 
-		memory_tell(i, &record);
+		memory_notify(i, &record);
 		record.correlation.external = external_current(i, (int32_t)record.thread);
 		if (buffer_wants(&context->buffers[BUFFER_MEMORY], (unsigned)record.operation))
 			buffer_write(i, BUFFER_MEMORY, &record, sizeof(record));

@@ -94,4 +94,4 @@ void launch_ask_externals(struct launch *launch, enum trace_domain domain);
 /* The context's; 0: the context is newer, or had no room. */
 uint64_t launch_external(const struct launch *launch, unsigned context);
 /* Notifies a context of a kernel or copy; thread and ids are those of the launch. */
-void work_tell(unsigned context, const struct service_event *event, struct launch *launch);
+void work_notify(unsigned context, const struct service_event *event, struct launch *launch);

@@ -206,7 +206,7 @@ static void answer_store(const struct found_set *found, uint64_t asking, enum se
 		set->data = question->data;
 		set->user_data = question->user_data;
 	}
-	/* Release: pairs with set_look() in results.c; publishes data and user_data. */
+	/* Release: pairs with set_check() in results.c; publishes data and user_data. */
 	while ((word & ~WORD_LOST) == asking &&
 	       !__atomic_compare_exchange_n(&set->word, &word, (word & ~WORD_ANSWER) | answer,
 					    false, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))

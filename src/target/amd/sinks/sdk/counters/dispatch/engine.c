@@ -84,7 +84,7 @@ static bool packets_reserve(struct counted_queue *queue, const struct hsa_queue 
 	if (!queue->device || handle->type != MULTI || !ring_is_of(&ring, handle) ||
 	    !slots_have_room(&calls, &ring))
 		return false;
-	set = counted_set_take(queue->device);
+	set = counted_set_acquire(queue->device);
 	if (!set)
 		return false;
 	if (!slots_reserve(&calls, &ring, &first)) {

@@ -98,7 +98,7 @@ static int config_make(struct counted_device *device, uint64_t handle, struct co
 	if (config.agent.handle != device->id.handle)
 		return SDK_AGENT_MISMATCH;
 	/* Without a driver that has this lock, other profilers cannot be excluded either. */
-	if (driver_lock_take(&device->lock, device->node, /* all_queues */ false) ==
+	if (driver_lock_acquire(&device->lock, device->node, /* all_queues */ false) ==
 	    SDK_CONTEXT_CONFLICT)
 		return SDK_CONTEXT_CONFLICT;
 	if (!device_countings_watch_exit(false))

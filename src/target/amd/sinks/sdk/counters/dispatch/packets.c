@@ -170,7 +170,7 @@ struct queue_search {
 	bool is_found;
 };
 
-static void set_look(struct counted_device *device, struct counted_set *set, void *data)
+static void set_check(struct counted_device *device, struct counted_set *set, void *data)
 {
 	struct queue_search *search = data;
 
@@ -188,7 +188,7 @@ static bool queue_is_read(uint64_t doorbell)
 
 	if (!visit)
 		return true;
-	counted_sets_each(set_look, &search);
+	counted_sets_each(set_check, &search);
 	visit_end(visit);
 	return !search.is_found;
 }

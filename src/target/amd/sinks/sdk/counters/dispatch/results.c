@@ -133,7 +133,7 @@ static bool set_is_done(struct counted_set *set)
 	       dispatch_runtime_hsa()->signal_load(set->signal) <= 0;
 }
 
-static void set_look(struct counted_device *device, struct counted_set *set, void *data)
+static void set_check(struct counted_device *device, struct counted_set *set, void *data)
 {
 	struct set_search *search = data;
 
@@ -184,7 +184,7 @@ static enum step_result step_inside(const struct collecting *whose)
 {
 	struct set_search search = { .now_ns = monotonic_ns(), .whose = whose };
 
-	counted_sets_each(set_look, &search);
+	counted_sets_each(set_check, &search);
 	if (!search.found)
 		return STEP_IDLE;
 	return set_collect(search.device, search.found) ? STEP_TELL : STEP_DONE;
@@ -282,7 +282,7 @@ static void result_give(const struct dispatch_service *service, struct call_thre
 	call_thread_leave_tool(thread, before);
 }
 
-static void result_tell(bool is_hurried)
+static void result_report(bool is_hurried)
 {
 	const struct dispatch_service *service = dispatch_service_of(memory->service);
 	struct call_thread *thread = call_thread_mine();
@@ -312,7 +312,7 @@ static bool results_collect(const struct collecting *whose)
 			break;
 		result = step_collect(whose);
 		if (result == STEP_TELL)
-			result_tell(whose->is_hurried);
+			result_report(whose->is_hurried);
 	} while (result != STEP_IDLE && ++rounds < ROUNDS_MAX &&
 		 (!whose->end_ns || monotonic_ns() < whose->end_ns));
 	collector_end();

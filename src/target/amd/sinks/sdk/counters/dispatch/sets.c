@@ -99,7 +99,7 @@ int counted_config_make(struct counted_config *self, const struct counter_config
 	if (r)
 		return r;
 	self->handle = config->handle;
-	/* Release: pairs with counted_set_take(). */
+	/* Release: pairs with counted_set_acquire(). */
 	__atomic_store_n(&self->is_ready, 1, __ATOMIC_RELEASE);
 	return SDK_SUCCESS;
 }
@@ -156,7 +156,7 @@ static bool set_try(struct counted_set *set)
 					   __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 }
 
-struct counted_set *counted_set_take(struct counted_device *device)
+struct counted_set *counted_set_acquire(struct counted_device *device)
 {
 	uint32_t current = __atomic_load_n(&device->current, __ATOMIC_ACQUIRE), hint;
 	struct counted_config *config = current ? &device->configs[current - 1] : NULL;

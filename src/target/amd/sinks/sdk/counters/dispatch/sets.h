@@ -146,7 +146,7 @@ bool counted_config_give_back(struct counted_config *self, const struct hsa_func
 void counted_config_drop(struct counted_config *self, bool is_child);
 
 /* Takes a set of the expected config; NULL: none is free. */
-struct counted_set *counted_set_take(struct counted_device *device);
+struct counted_set *counted_set_acquire(struct counted_device *device);
 void counted_set_put_back(struct counted_set *set);
 /* Puts the set around the packet after `first`; called before its packets belong to the device. */
 void counted_set_begin(struct counted_set *set, struct counted_queue *queue, uint64_t first,

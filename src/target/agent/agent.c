@@ -75,13 +75,6 @@ static void send_reply(struct residence *self, int code)
 		channel_send(self->socket.fd, &self->reply, sizeof(self->reply));
 }
 
-static void say_farewell(struct residence *self)
-{
-	memset(&self->reply, 0, sizeof(self->reply));
-	self->message.header.sequence = CONTROL_FAREWELL;
-	send_reply(self, -ENOTCONN);
-}
-
 static int on_hello(struct residence *self)
 {
 	const struct control_hello *hello = &self->message.hello;
@@ -216,20 +209,15 @@ static void keep_agent_where_it_must(struct residence *self)
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
 }
 
-/* A thread in exit() may be inside a tool, or inside this library. With musl that cannot be found
- * out, and nothing is unmapped. */
-static bool is_ending(const struct boot_context *boot)
-{
-	return boot->way != BOOT_WAY_CALL && !lifecycle_unwatch_exit();
-}
-
 static void take_all_along(struct residence *self)
 {
 	const char *reason = NULL;
 
+	/* A thread in exit() may be inside a tool, or inside this library. With musl that cannot be
+	 * found out, and nothing is unmapped. */
 	if (runner_collect(&self->boot->libc))
 		reason = "the agent itself: a call that took too long has not returned yet";
-	else if (is_ending(self->boot))
+	else if (self->boot->way != BOOT_WAY_CALL && !lifecycle_unwatch_exit())
 		reason = "the agent itself: the program is ending";
 	if (reason) {
 		self->unloads = false;
@@ -324,7 +312,9 @@ static bool host_has_died(const struct residence *self)
 static void make_way(struct residence *self)
 {
 	end_because(self, AGENT_END_IDENTITY);
-	say_farewell(self);
+	memset(&self->reply, 0, sizeof(self->reply));
+	self->message.header.sequence = CONTROL_FAREWELL;
+	send_reply(self, -ENOTCONN);
 }
 
 /* Checks for the process's end before it compares rights. */
@@ -376,22 +366,17 @@ static void serve_once(struct residence *self)
 		end_because(self, AGENT_END_HOST_DIED);
 }
 
-/* In a forked child: closes what the parent's agent had. */
-static void child_adopt(void)
-{
-	for (unsigned i = 0; i < ARRAY_SIZE(held); i++)
-		descriptor_close(&held[i]);
-	lifecycle_adopt();
-	notice_adopt();
-}
-
 static void residence_begin(struct residence *self)
 {
 	struct boot_context *boot = self->boot;
 
 	agent_page.context = (uint64_t)boot;
-	if (!page_is_own())
-		child_adopt();
+	if (!page_is_own()) { /* a forked child, with what its parent's agent had */
+		for (unsigned i = 0; i < ARRAY_SIZE(held); i++)
+			descriptor_close(&held[i]);
+		lifecycle_adopt();
+		notice_adopt();
+	}
 	rings_begin(&boot->libc);
 	departure_prepare(boot, self->socket.fd);
 	forks_allow_calls(boot->may_call);

@@ -41,13 +41,6 @@ static bool says_ended(const char *state)
 	return state[0] && state[1] && state[2] == 'Z';
 }
 
-/* The first thread is the application's, and counted until the process ends. While it lives,
- * numbers prove nothing: a thread of limpet's may end between two reads. */
-static bool says_alone(const char *state, unsigned others)
-{
-	return says_ended(state) && number_behind(state, FIELDS_BEFORE_THREADS) == 2 + others;
-}
-
 static bool read_stat(char text[STAT_MAX])
 {
 	struct descriptor file = descriptor_own(
@@ -65,7 +58,10 @@ bool is_alone(unsigned others)
 {
 	char text[STAT_MAX];
 
-	return read_stat(text) && says_alone(after_name(text), others);
+	/* The first thread is the application's, and counted until the process ends. While it
+	 * lives, numbers prove nothing: a thread of limpet's may end between two reads. */
+	return read_stat(text) && says_ended(after_name(text)) &&
+	       number_behind(after_name(text), FIELDS_BEFORE_THREADS) == 2 + others;
 }
 
 int first_status(void)

@@ -151,14 +151,6 @@ static bool build_arrays(const struct control_environ *message, const struct env
 	return true;
 }
 
-/* The block was never published, so it can be unmapped. */
-static void block_forget(void)
-{
-	if (published.fresh_bytes)
-		memory_unmap(published.ours, published.fresh_bytes);
-	published.ours = NULL;
-}
-
 /* Carries one change over into limpet's array, unless the entry changed there, too. */
 static void carry_value(char **into, char *before, char *after)
 {
@@ -310,7 +302,9 @@ static int publish_over(const struct control_environ *message, const struct envi
 	published.before = view->array;
 	if (!environment_is_unchanged(&published.access, view) ||
 	    !environment_exchange(&published.access, view->array, published.ours)) {
-		block_forget();
+		if (published.fresh_bytes) /* of a block that was never published */
+			memory_unmap(published.ours, published.fresh_bytes);
+		published.ours = NULL;
 		return -EAGAIN;
 	}
 	if (published.fresh_bytes) /* the block can be reused, and is never freed */
@@ -393,19 +387,15 @@ static int publish_before(void)
 	return settle_ours(&ours, &before) == -ENOMEM ? -ENOMEM : 0;
 }
 
-static bool is_untouched(const struct environment_view *now)
-{
-	return now->array == published.ours && now->count == published.count &&
-	       !memcmp(now->copy, published.pristine, now->count * sizeof(char *));
-}
-
 static int restore_once(void)
 {
 	struct environment_view now;
 	int r = environment_look(&published.access, &now);
+	bool is_untouched = !r && now.array == published.ours && now.count == published.count &&
+			    !memcmp(now.copy, published.pristine, now.count * sizeof(char *));
 
 	if (!r && now.array) /* without an array it has cleared the environment */
-		r = is_untouched(&now) ? publish_before() : publish_without_ours(&now);
+		r = is_untouched ? publish_before() : publish_without_ours(&now);
 	environment_view_done(&now);
 	return r;
 }

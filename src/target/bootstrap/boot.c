@@ -15,7 +15,6 @@
 #include "target/runtime/kernel_clock.h"
 #include "target/runtime/load.h"
 #include "target/runtime/starter.h"
-#include "target/runtime/table.h"
 #include "target/runtime/text.h"
 
 #include <dlfcn.h>
@@ -71,7 +70,7 @@ static long make_sockets(struct boot_context *boot, struct descriptor own[2])
 	long r;
 
 	if (boot->table == BOOT_TABLE_OWN)
-		boot->is_apart = table_leave(-1);
+		boot->is_apart = descriptors_leave(-1);
 	if (!boot->is_apart && descriptors_lack_first())
 		return boot_fail(boot, BOOT_FIRST_THREE, -EBADF);
 	r = raw4(SYS_socketpair, AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair);
@@ -83,11 +82,6 @@ static long make_sockets(struct boot_context *boot, struct descriptor own[2])
 	boot->socket_inode = own[0].inode;
 	set_step(boot, BOOT_SOCKET_READY);
 	return 0;
-}
-
-static bool host_has_died(const struct boot_context *boot)
-{
-	return boot->host_pid && raw3(SYS_tgkill, boot->host_pid, boot->host_pid, 0) == -ESRCH;
 }
 
 /* The limit is long, because a host that waits for a processor has not died. Counted in polls, not
@@ -103,7 +97,8 @@ static long await_host(const struct boot_context *boot, int socket)
 		r = raw5(SYS_ppoll, &wait, 1, &glance, 0, SIGNALS_SIZE);
 		if (r == -EINTR)
 			r = 0;
-		if (r == 0 && host_has_died(boot))
+		if (r == 0 && boot->host_pid &&
+		    raw3(SYS_tgkill, boot->host_pid, boot->host_pid, 0) == -ESRCH)
 			return -EOWNERDEAD;
 	}
 	return r;
@@ -122,7 +117,7 @@ static void leave_later(struct boot_context *boot, struct descriptor own[2])
 {
 	struct descriptor shared[2] = { own[0], own[1] };
 
-	boot->is_apart = table_leave(own[1].fd);
+	boot->is_apart = descriptors_leave(own[1].fd);
 	if (!boot->is_apart)
 		return;
 	own[0].fd = -1;
@@ -175,21 +170,12 @@ static long load_agent(struct boot_context *boot, const struct boot_hello *hello
 	return r;
 }
 
-static bool thread_is_there(int32_t tid)
-{
-	return tid && raw3(SYS_tgkill, raw0(SYS_getpid), tid, 0) != -ESRCH;
-}
-
-static void wait_until_gone(int32_t tid)
-{
-	while (thread_is_there(tid))
-		sleep_ns(REAP_DELAY_NS);
-}
-
 /* The last thread: libc does not know it, and so keeps no state of it after the unmapping. */
 static void boot_reap(struct boot_context *boot)
 {
-	wait_until_gone(boot->worker_tid);
+	while (boot->worker_tid &&
+	       raw3(SYS_tgkill, raw0(SYS_getpid), boot->worker_tid, 0) != -ESRCH)
+		sleep_ns(REAP_DELAY_NS);
 	while (!boot_forks_are_gone(boot))
 		raw1(SYS_exit, 0); /* leaves the region mapped: a thread may still use it */
 	boot_leave(boot->region, REGION_SIZE, boot->syscall_return, boot->thread_exit,

@@ -19,60 +19,29 @@
 	{ VALUE_GRID_X, 0 }, { VALUE_GRID_Y, 0 }, { VALUE_GRID_Z, 0 }, \
 	{ VALUE_GROUP_X, 0 }, { VALUE_GROUP_Y, 0 }, { VALUE_GROUP_Z, 0 }, \
 	{ VALUE_SCRATCH_BYTES, 0 }, { VALUE_LOCAL_BYTES, 0 }
-/* clang-format on */
+#define WORK(number, text, count, ...) \
+	[number] = { .name = text, .domain = number, .value_count = count, .values = { __VA_ARGS__ } }
 
 /* What devices do, as functions whose calls are recorded. */
 static const struct traced functions[DOMAINS] = {
-	[DOMAIN_KERNEL] = { .name = "kernel",
-			    .domain = DOMAIN_KERNEL,
-			    .value_count = 15,
-			    .values = { KERNEL_VALUES } },
+	WORK(DOMAIN_KERNEL, "kernel", 15, KERNEL_VALUES),
 	/* Flags: see amd/counters. */
-	[DOMAIN_COUNTER] = { .name = "counted kernel",
-			     .domain = DOMAIN_COUNTER,
-			     .value_count = 16,
-			     .values = { KERNEL_VALUES, { VALUE_FLAGS, 0 } } },
+	WORK(DOMAIN_COUNTER, "counted kernel", 16, KERNEL_VALUES, { VALUE_FLAGS, 0 }),
 	/* A reading of a device's counters, from when they were started to when they were read.
 	 * Size: the number of counts that follow. */
-	[DOMAIN_WINDOW] = { .name = "device window",
-			    .domain = DOMAIN_WINDOW,
-			    .value_count = 2,
-			    .values = { { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 } } },
-	[DOMAIN_COPY] = { .name = "copy",
-			  .domain = DOMAIN_COPY,
-			  .value_count = 10,
-			  .values = { { VALUE_SIZE, 0 },
-				      { VALUE_DEVICE, 0 },
-				      { VALUE_FROM_DEVICE, 0 },
-				      { VALUE_ADDRESS, 0 },
-				      { VALUE_OLD_ADDRESS, 0 },
-				      { VALUE_DIRECTION, 0 },
-				      { VALUE_QUEUE, 0 },
-				      { VALUE_STREAM, 0 },
-				      { VALUE_THREAD, 0 },
-				      { VALUE_CAUSE, 0 } } },
-	[DOMAIN_MEMORY] = { .name = "memory",
-			    .domain = DOMAIN_MEMORY,
-			    .value_count = 8,
-			    .values = { { VALUE_SIZE, 0 },
-					{ VALUE_ADDRESS, 0 },
-					{ VALUE_DEVICE, 0 },
-					{ VALUE_OPERATION, 0 },
-					{ VALUE_QUEUE, 0 },
-					{ VALUE_STREAM, 0 },
-					{ VALUE_THREAD, 0 },
-					{ VALUE_CAUSE, 0 } } },
-	[DOMAIN_SCRATCH] = { .name = "scratch",
-			     .domain = DOMAIN_SCRATCH,
-			     .value_count = 7,
-			     .values = { { VALUE_SIZE, 0 },
-					 { VALUE_DEVICE, 0 },
-					 { VALUE_QUEUE, 0 },
-					 { VALUE_OPERATION, 0 },
-					 { VALUE_FLAGS, 0 },
-					 { VALUE_THREAD, 0 },
-					 { VALUE_CAUSE, 0 } } },
+	WORK(DOMAIN_WINDOW, "device window", 2, { VALUE_DEVICE, 0 }, { VALUE_SIZE, 0 }),
+	WORK(DOMAIN_COPY, "copy", 10,
+	     { VALUE_SIZE, 0 }, { VALUE_DEVICE, 0 }, { VALUE_FROM_DEVICE, 0 },
+	     { VALUE_ADDRESS, 0 }, { VALUE_OLD_ADDRESS, 0 }, { VALUE_DIRECTION, 0 },
+	     { VALUE_QUEUE, 0 }, { VALUE_STREAM, 0 }, { VALUE_THREAD, 0 }, { VALUE_CAUSE, 0 }),
+	WORK(DOMAIN_MEMORY, "memory", 8,
+	     { VALUE_SIZE, 0 }, { VALUE_ADDRESS, 0 }, { VALUE_DEVICE, 0 }, { VALUE_OPERATION, 0 },
+	     { VALUE_QUEUE, 0 }, { VALUE_STREAM, 0 }, { VALUE_THREAD, 0 }, { VALUE_CAUSE, 0 }),
+	WORK(DOMAIN_SCRATCH, "scratch", 7,
+	     { VALUE_SIZE, 0 }, { VALUE_DEVICE, 0 }, { VALUE_QUEUE, 0 }, { VALUE_OPERATION, 0 },
+	     { VALUE_FLAGS, 0 }, { VALUE_THREAD, 0 }, { VALUE_CAUSE, 0 }),
 };
+/* clang-format on */
 static struct {
 	uint32_t number; /* in this session's list */
 	uint32_t session;

@@ -31,12 +31,6 @@ static uint64_t label_of(const struct function_name *name)
 	return add_text(add_text(HASH_SEED, name->name), name->library);
 }
 
-static bool is_for(const struct hook *hook, uint64_t original, const struct traced *traced,
-		   uint64_t label)
-{
-	return hook->original == original && hook->traced == traced && hook->label == label;
-}
-
 static uint16_t *find_slot(uint64_t original, const struct traced *traced, uint64_t label)
 {
 	uint32_t at =
@@ -44,8 +38,12 @@ static uint16_t *find_slot(uint64_t original, const struct traced *traced, uint6
 
 	for (;; at++) {
 		uint16_t *slot = &hook_index[at % INDEX_SIZE];
+		const struct hook *hook;
 
-		if (!*slot || is_for(&hook_table[*slot - 1], original, traced, label))
+		if (!*slot)
+			return slot;
+		hook = &hook_table[*slot - 1];
+		if (hook->original == original && hook->traced == traced && hook->label == label)
 			return slot;
 	}
 }

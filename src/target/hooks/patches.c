@@ -134,25 +134,6 @@ void patches_restore(uint64_t owner, uint64_t start, uint64_t end, struct patche
 	}
 }
 
-static const struct patch *patch_find(const uint64_t *at)
-{
-	uint32_t slot = *slot_of(at);
-
-	return slot ? &patches[slot - 1] : NULL;
-}
-
-bool patch_is_known(const uint64_t *at)
-{
-	return patch_find(at) != NULL;
-}
-
-uint64_t patch_old(const uint64_t *at)
-{
-	const struct patch *patch = patch_find(at);
-
-	return patch ? patch->old : 0;
-}
-
 void patches_each(uint64_t owner, void (*visit)(struct patch *, struct patches_left *),
 		  struct patches_left *left)
 {
@@ -176,11 +157,6 @@ void patches_forget(uint64_t owner)
 	for (uint32_t i = 0; i < count; i++)
 		if (patches[i].owner == owner)
 			patches[i].at = NULL;
-}
-
-uint32_t patches_count(void)
-{
-	return count;
 }
 
 bool patches_has(uint64_t owner)

@@ -33,11 +33,6 @@ int patch_apply(const struct patch *patch) MUST_CHECK;
 /* Restores the words of one owner between two addresses. */
 void patches_restore(uint64_t owner, uint64_t start, uint64_t end, struct patches_left *left);
 
-/* True if limpet has patched this word. */
-bool patch_is_known(const uint64_t *at);
-/* The word's value before; 0 if it is not patched. */
-uint64_t patch_old(const uint64_t *at);
-
 /* Visits every patch of an owner; restores one. */
 void patches_each(uint64_t owner, void (*visit)(struct patch *patch, struct patches_left *left),
 		  struct patches_left *left);
@@ -49,6 +44,5 @@ uint32_t patches_held(uint64_t owner, uint64_t start, uint64_t end);
 /* Drops the patches of an owner that was unloaded. */
 void patches_forget(uint64_t owner);
 
-/* Number of patched words; whether this owner has any. */
-uint32_t patches_count(void);
+/* True if this owner has patched words. */
 bool patches_has(uint64_t owner);

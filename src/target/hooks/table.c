@@ -38,19 +38,15 @@ static int open_entry(uint64_t *entry)
 	return protection_open(entry, &opened);
 }
 
-static void close_entry(void)
-{
-	if (!is_batch)
-		close_opened();
-}
-
-int table_store(uint64_t *entry, uint64_t old, uint64_t now)
+/* Stores a value into an entry that holds `old`; it is restored like the others. */
+static int table_store(uint64_t *entry, uint64_t old, uint64_t now)
 {
 	int r = open_entry(entry);
 
 	if (!r)
 		r = patch_apply(&(struct patch){ entry, old, now, NO_MODULE });
-	close_entry();
+	if (!is_batch)
+		close_opened();
 	return r;
 }
 

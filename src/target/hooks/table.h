@@ -18,9 +18,6 @@ int table_hook(uint64_t *entry, const struct traced *traced, const char *name,
 int table_hook_empty(uint64_t *entry, uint64_t absent, const struct traced *traced,
 		     const struct function_name *name) MUST_CHECK;
 
-/* Stores any value into an entry that holds `old`; it is restored like the others. */
-int table_store(uint64_t *entry, uint64_t old, uint64_t now) MUST_CHECK;
-
 /* Around many changes: read-only memory is made writable once, not for each. */
 void table_begin(void);
 void table_end(void);

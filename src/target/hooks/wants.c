@@ -138,18 +138,13 @@ static bool is_untouchable(const char *symbol)
 	       pattern_matches("__libc_start_*", 14, symbol);
 }
 
-/* Their hooks dereference arguments, so the function must be libc's: a parser may have an
- * accept(). */
-static bool must_be_libcs(const struct traced *traced)
-{
-	return traced->domain == DOMAIN_IO || traced->domain == DOMAIN_LOCK;
-}
-
 const struct traced *wants_find(const char *symbol, const char *library, bool is_libc)
 {
 	const struct traced *traced = name_count ? *slot_of(symbol) : NULL;
 
-	if (traced && (is_libc || !must_be_libcs(traced)))
+	/* Hooks of these domains dereference arguments, so the function must be libc's: a parser
+	 * may have an accept(). */
+	if (traced && (is_libc || (traced->domain != DOMAIN_IO && traced->domain != DOMAIN_LOCK)))
 		return traced;
 	for (unsigned i = 0; i < pattern_count; i++)
 		if (symbol_matches(&patterns[i], symbol) && !is_untouchable(symbol) &&

@@ -37,12 +37,6 @@ void writer_ignore_me(void)
 	self.retry = IGNORED_THREAD;
 }
 
-/* limpet's own threads in the target: their calls are not the application's. */
-static bool is_ours(void)
-{
-	return writers_own(thread_number());
-}
-
 /*
  * The writer is busy: either a signal interrupted the writing call and this is the handler, on any
  * stack; or the handler left by longjmp, and the writing call is gone. The latter is certain only
@@ -176,8 +170,8 @@ static struct writer *find_writer(uint32_t now, writer_seal *seal)
 
 	if (is_in_claim(seal))
 		return NULL;
-	if (self.session != now && is_ours())
-		writer_ignore_me();
+	if (self.session != now && writers_own(thread_number()))
+		writer_ignore_me(); /* a call of limpet's own thread is not the application's */
 	if (self.retry == IGNORED_THREAD)
 		return NULL;
 	if (self.session != now)

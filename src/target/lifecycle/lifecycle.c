@@ -226,15 +226,6 @@ static int step_begin(struct tool *tool, enum tool_step step)
 	return 0;
 }
 
-/* The tool refuses: no steps are left, and that is no failure. */
-static int stand_aside(struct tool *tool)
-{
-	tool_move(tool, EVENT_LEFT);
-	tool_move(tool, EVENT_RESET);
-	tool_set_reason(tool, "rocprofiler_configure returned NULL: it does not take part");
-	return 0;
-}
-
 static int take_step(const struct boot_context *boot, struct tool *tool, enum tool_step step,
 		     uint32_t timeout_ms)
 {
@@ -251,7 +242,12 @@ static int take_step(const struct boot_context *boot, struct tool *tool, enum to
 		r = steps[step](boot, tool, timeout_ms);
 	if (r)
 		return tool_fail(tool, r);
-	return tool->is_refused ? stand_aside(tool) : 0;
+	if (tool->is_refused) { /* no steps are left, and that is no failure */
+		tool_move(tool, EVENT_LEFT);
+		tool_move(tool, EVENT_RESET);
+		tool_set_reason(tool, "rocprofiler_configure returned NULL: it does not take part");
+	}
+	return 0;
 }
 
 int lifecycle_step(const struct boot_context *boot, unsigned index, enum tool_step step,

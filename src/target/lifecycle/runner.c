@@ -72,11 +72,6 @@ static uint64_t block_signals(void)
 	return old;
 }
 
-static void restore_signals(uint64_t old)
-{
-	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &old, 0, sizeof(old));
-}
-
 static void open_signals_of_musl(void)
 {
 	uint64_t mask = MUSL_SIGNAL;
@@ -141,14 +136,6 @@ static struct order *map_order(size_t stack_size)
 	return order;
 }
 
-/* A process that locks its memory may exceed RLIMIT_MEMLOCK with the large stack. */
-static struct order *make_order(void)
-{
-	struct order *order = map_order(STACK_SIZE);
-
-	return order ? order : map_order(STACK_SIZE_SMALL);
-}
-
 static void free_order(struct order *order)
 {
 	size_t stack_size = order->stack_size;
@@ -169,7 +156,7 @@ static void order_begin(void *pointer)
 	uint64_t mask = block_signals();
 
 	order->result = broadcast_create(&order->libc, &thread, &order->thread);
-	restore_signals(mask);
+	raw4(SYS_rt_sigprocmask, 2 /* SIG_SETMASK */, &mask, 0, sizeof(mask));
 }
 
 static bool is_control_thread(void)
@@ -196,21 +183,17 @@ static int order_start(struct order *order, enum runner_table table)
 	return order->result;
 }
 
-/* The control thread must not wait for a tool with rights that the application has given up. Other
- * waiting threads are the application's own. */
-static bool must_end(void)
-{
-	return must_leave && is_control_thread() && must_leave();
-}
-
 void runner_mind(bool (*question)(void))
 {
 	must_leave = question;
 }
 
+/* The control thread must not wait for a tool with rights that the application has given up. Other
+ * waiting threads are the application's own. */
 static bool has_time(uint64_t now_ns, uint64_t end_ns)
 {
-	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED) && !must_end();
+	return now_ns < end_ns && !__atomic_load_n(&is_hurried, __ATOMIC_RELAXED) &&
+	       !(must_leave && is_control_thread() && must_leave());
 }
 
 /* True when the call has returned; false after a timeout, which is stored for the thread. */
@@ -300,7 +283,9 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 	int r;
 
 	runner_collect(libc);
-	order = make_order();
+	order = map_order(STACK_SIZE);
+	if (!order) /* a process that locks its memory may exceed RLIMIT_MEMLOCK with that */
+		order = map_order(STACK_SIZE_SMALL);
 	if (!order)
 		return -ENOMEM;
 	order->libc = *libc;

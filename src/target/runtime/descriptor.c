@@ -6,6 +6,7 @@
 #include "shared/arch/syscall.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/stat.h>
 
 /* Lower bounds for a free number, best first: the limit of descriptors may be low. */
@@ -79,4 +80,14 @@ void descriptor_close(struct descriptor *self)
 	if (descriptor_is_ours(self))
 		raw1(SYS_close, self->fd);
 	self->fd = -1;
+}
+
+/* The kernel copies at least the first 64 descriptors, and closes the copies, as after a fork. */
+bool descriptors_leave(int kept)
+{
+	if (raw3(SYS_close_range, kept + 1, ~0u, CLOSE_RANGE_UNSHARE) < 0)
+		return false;
+	if (kept > 0)
+		raw3(SYS_close_range, 0, kept - 1, 0);
+	return true;
 }

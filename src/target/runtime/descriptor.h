@@ -1,6 +1,6 @@
 /*
- * limpet's descriptors. In the target's table (see table.h) they get high numbers, because programs
- * expect low ones, and are closed only while they are still limpet's: the application may close any
+ * limpet's descriptors. In the target's table they get high numbers, because programs expect low
+ * ones, and are closed only while they are still limpet's: the application may close any
  * number and open it again.
  */
 #pragma once
@@ -29,3 +29,9 @@ bool descriptors_lack_first(void);
 
 /* Closes it if it is still the same file. */
 void descriptor_close(struct descriptor *self);
+
+/* Gives the calling thread a descriptor table of its own, empty, or with only `kept`; -1: none. The
+ * kernel uses the lowest free number for each new descriptor, so a descriptor of limpet's in the
+ * target's table would take a number that the target expects for itself. The target's descriptors
+ * and file locks do not change. False: nothing has changed. */
+bool descriptors_leave(int kept);

@@ -1,8 +1,9 @@
 /*
  * Compares two /proc/PID/status files, read in pieces, because a list of groups may be long; and
- * two threads' roots and namespaces (place.h). The process's first thread stands for the
- * application; if it has ended, or never had limpet's rights, the thread that created limpet's
- * does, or any other (docs/adr/0014). Runs inside the target: no libc, no lock, no allocation.
+ * two threads' roots and namespaces. Reads /proc by path: the target could close a descriptor. The
+ * process's first thread stands for the application; if it has ended, or never had limpet's rights,
+ * the thread that created limpet's does, or any other (docs/adr/0014). Runs inside the target: no
+ * libc, no lock, no allocation.
  */
 #include "target/runtime/identity.h"
 
@@ -15,14 +16,65 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/stat.h>
 
 #define CHUNK         2048
 #define KEY_MAX       24
-#define PATH_BYTES    64
+#define PATH_BYTES    96
 #define OWN_FOLDER    "/proc/thread-self"
 #define FIRST_THREAD  0
 #define NAME_BYTES    24
 #define FIELD_SECCOMP 9 /* index in the table */
+#define ROOT          0 /* in a place */
+
+static const char *const place_names[PLACE_FILES] = {
+	[ROOT] = "/root", "/ns/user", "/ns/mnt",    "/ns/pid_for_children",  "/ns/net",
+	"/ns/ipc",        "/ns/uts",  "/ns/cgroup", "/ns/time_for_children",
+};
+
+static int file_read(const char *folder, unsigned index, struct place *into)
+{
+	char path[PATH_BYTES];
+	struct stat file;
+	long r;
+
+	text_add(path, sizeof(path), text_add(path, sizeof(path), 0, folder), place_names[index]);
+	r = raw4(SYS_newfstatat, AT_FDCWD, path, &file, 0);
+	into->files[index].device = r < 0 ? 0 : file.st_dev;
+	into->files[index].inode = r < 0 ? 0 : file.st_ino;
+	return (int)MIN(r, 0);
+}
+
+/* Also reads it again: other threads that share it may have changed it. */
+static int place_read_root(const char *folder, struct place *self)
+{
+	return file_read(folder, ROOT, self);
+}
+
+/*
+ * Older kernels lack some namespaces, and an ending thread has none. The kernel removes the root
+ * first (do_exit: exit_fs, then exit_task_namespaces), so the root is read last: if it is there,
+ * the namespaces were.
+ */
+int place_read(const char *folder, struct place *ret)
+{
+	for (unsigned i = ROOT + 1; i < PLACE_FILES; i++) {
+		int r = file_read(folder, i, ret);
+
+		if (r && r != -ENOENT)
+			return r;
+	}
+	return place_read_root(folder, ret);
+}
+
+bool place_is_same(const struct place *a, const struct place *b)
+{
+	for (unsigned i = 0; i < PLACE_FILES; i++)
+		if (a->files[i].device != b->files[i].device ||
+		    a->files[i].inode != b->files[i].inode)
+			return false;
+	return true;
+}
 
 enum comparison {
 	MUST_EQUAL,   /* both are equal */
@@ -258,24 +310,14 @@ static bool refer_to_foreign(int32_t number, struct identity_watch *self)
 	return !is_ours(number) && refer_to(self, number);
 }
 
-/* The host has not checked filters for these system calls, so a filtered thread skips them. */
-static bool refer_to_any(struct identity_watch *self)
-{
-	return !self->own.fields[FIELD_SECCOMP] && find_thread(refer_to_foreign, self) > 0;
-}
-
+/* The host has not checked filters for listing threads, so a filtered thread does not. */
 static void watch_refer(struct identity_watch *self)
 {
-	bool is_covered = refer_to(self, FIRST_THREAD) ||
-			  (self->origin && refer_to(self, self->origin)) || refer_to_any(self);
+	bool is_covered =
+		refer_to(self, FIRST_THREAD) || (self->origin && refer_to(self, self->origin)) ||
+		(!self->own.fields[FIELD_SECCOMP] && find_thread(refer_to_foreign, self) > 0);
 
 	self->state = is_covered ? IDENTITY_WATCHED : IDENTITY_EXCEEDED;
-}
-
-/* A shortage of descriptors or memory proves nothing. */
-static bool is_short(int error)
-{
-	return error == -EMFILE || error == -ENFILE || error == -ENOMEM;
 }
 
 void identity_begin(struct identity_watch *self, int32_t origin)
@@ -293,7 +335,8 @@ static void look_again(struct identity_watch *self)
 	/* A root shared with application threads changes with theirs. */
 	if (!r)
 		r = place_read_root(OWN_FOLDER, &self->own.place);
-	if (r && !is_short(r))
+	/* A shortage of descriptors or memory proves nothing. */
+	if (r && r != -EMFILE && r != -ENFILE && r != -ENOMEM)
 		watch_refer(self);
 	else if (!r && has_more(&self->own, &theirs))
 		self->state = IDENTITY_EXCEEDED;

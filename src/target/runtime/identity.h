@@ -6,7 +6,7 @@
  */
 #pragma once
 
-#include "target/runtime/place.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
 
@@ -14,6 +14,20 @@
 #define IDENTITY_GLANCE_MS 200
 
 #define IDENTITY_FIELDS 11
+
+/* A thread's root and namespaces, which each thread may change for itself. */
+#define PLACE_FILES 9
+
+struct place {
+	struct {
+		uint64_t device, inode; /* 0: this kernel has no such namespace */
+	} files[PLACE_FILES];
+};
+
+/* Reads those of the thread `folder`, "/proc/thread-self". 0; negative errno: it has ended. */
+int place_read(const char *folder, struct place *ret);
+
+bool place_is_same(const struct place *a, const struct place *b);
 
 /* A thread's status in /proc, by the table of fields in identity.c. */
 struct identity {

@@ -137,13 +137,6 @@ static bool is_handed_on(struct writer *writer, const struct hook_frame *frame, 
 	return !may_hand_on && mark == mark_of(frame, size);
 }
 
-static bool lies_in_another(const struct hook_frame *frame)
-{
-	const struct hook_frame *outer = hook_outer(frame);
-
-	return outer && outer->hook->traced->domain == DOMAIN_ALLOC;
-}
-
 static uint64_t sample_distance(const struct writer *writer)
 {
 	return (uint64_t)writer->sample_left << CHOICE_BITS | CHOSEN_LATER;
@@ -151,11 +144,15 @@ static uint64_t sample_distance(const struct writer *writer)
 
 static uint64_t sample_choose(const struct hook_frame *frame, uint64_t size, bool may_hand_on)
 {
+	const struct hook_frame *outer;
 	struct writer *writer;
 
 	/* Acquire: pairs with hook_announce(). */
 	if (!__atomic_load_n(&frame->hook->is_on, __ATOMIC_ACQUIRE) ||
-	    is_in_operator(frame->address) || lies_in_another(frame))
+	    is_in_operator(frame->address))
+		return CHOSEN_NOT;
+	outer = hook_outer(frame);
+	if (outer && outer->hook->traced->domain == DOMAIN_ALLOC)
 		return CHOSEN_NOT;
 	writer = writer_known();
 	/* A thread without a writer gets one after the call (its `sample_left` is 0), or loses
@@ -235,76 +232,38 @@ static void write_given(struct writer *writer, const struct hook *hook,
 		(void)hook_write_call(writer, hook, frame, end);
 }
 
-/* The size argument and the resulting address of each shape of function. */
-static uint64_t size_first(const struct hook_frame *frame)
-{
-	return frame->arguments[0];
-}
-
-static uint64_t size_second(const struct hook_frame *frame)
-{
-	return frame->arguments[1];
-}
-
-static uint64_t size_third(const struct hook_frame *frame)
-{
-	return frame->arguments[2];
-}
-
-static uint64_t first_by_second(const struct hook_frame *frame)
-{
-	return frame->arguments[0] * frame->arguments[1];
-}
-
-static uint64_t second_by_third(const struct hook_frame *frame)
-{
-	return frame->arguments[1] * frame->arguments[2];
-}
-
-static uint64_t result_of(const struct hook_frame *frame)
-{
-	return frame->results[0];
-}
-
-static uint64_t result_of_memalign(const struct hook_frame *frame)
-{
-	return (int32_t)frame->results[0] ? 0 : *(const uint64_t *)frame->arguments[0];
-}
-
-static uint64_t result_of_mapping(const struct hook_frame *frame)
-{
-	return frame->results[0] == UINT64_MAX ? 0 : frame->results[0];
-}
-
-#define TAKEN_SHAPE(shape, size_of, may_hand_on, answer)                              \
-	static uint64_t choose_##shape(const struct hook_frame *frame)                \
-	{                                                                             \
-		return sample_choose(frame, size_of(frame), may_hand_on);             \
-	}                                                                             \
-	static void write_##shape(struct writer *writer, const struct hook *hook,     \
-				  const struct hook_frame *frame, uint64_t end)       \
-	{                                                                             \
-		write_taken(writer, hook, frame, end, size_of(frame), answer(frame)); \
-	}
-#define MOVED_SHAPE(shape, size_of, may_hand_on)                                  \
+/* The functions of each shape, by its size argument and its resulting address. */
+#define ARGUMENT(index) (frame->arguments[index])
+#define RESULT          (frame->results[0])
+#define TAKEN_SHAPE(shape, size, may_hand_on, address)                            \
 	static uint64_t choose_##shape(const struct hook_frame *frame)            \
 	{                                                                         \
-		return choose_both(frame, size_of(frame), may_hand_on);           \
+		return sample_choose(frame, size, may_hand_on);                   \
 	}                                                                         \
 	static void write_##shape(struct writer *writer, const struct hook *hook, \
 				  const struct hook_frame *frame, uint64_t end)   \
 	{                                                                         \
-		write_both(writer, hook, frame, end, size_of(frame));             \
+		write_taken(writer, hook, frame, end, size, address);             \
+	}
+#define MOVED_SHAPE(shape, size, may_hand_on)                                     \
+	static uint64_t choose_##shape(const struct hook_frame *frame)            \
+	{                                                                         \
+		return choose_both(frame, size, may_hand_on);                     \
+	}                                                                         \
+	static void write_##shape(struct writer *writer, const struct hook *hook, \
+				  const struct hook_frame *frame, uint64_t end)   \
+	{                                                                         \
+		write_both(writer, hook, frame, end, size);                       \
 	}
 
-TAKEN_SHAPE(size0, size_first, false, result_of)
-TAKEN_SHAPE(array, size_first, true, result_of)
-TAKEN_SHAPE(size1, size_second, false, result_of)
-TAKEN_SHAPE(product, first_by_second, false, result_of)
-TAKEN_SHAPE(memalign, size_third, false, result_of_memalign)
-TAKEN_SHAPE(mapping, size_second, false, result_of_mapping)
-MOVED_SHAPE(moved, size_second, false)
-MOVED_SHAPE(moved_array, second_by_third, true)
+TAKEN_SHAPE(size0, ARGUMENT(0), false, RESULT)
+TAKEN_SHAPE(array, ARGUMENT(0), true, RESULT)
+TAKEN_SHAPE(size1, ARGUMENT(1), false, RESULT)
+TAKEN_SHAPE(product, ARGUMENT(0) * ARGUMENT(1), false, RESULT)
+TAKEN_SHAPE(memalign, ARGUMENT(2), false, (int32_t)RESULT ? 0 : *(const uint64_t *)ARGUMENT(0))
+TAKEN_SHAPE(mapping, ARGUMENT(1), false, RESULT == UINT64_MAX ? 0 : RESULT)
+MOVED_SHAPE(moved, ARGUMENT(1), false)
+MOVED_SHAPE(moved_array, ARGUMENT(1) * ARGUMENT(2), true)
 
 /* Hooks are prepared while modules are walked under the loader's lock: dladdr cannot be called. */
 static struct code find_code(const struct hook *hook)

@@ -11,11 +11,6 @@ static const struct traced any_function[] = {
 	{ NULL, NULL, DOMAIN_FUNCTION, HOOK_ANY, .value_count = 0 },
 };
 
-static bool is_pattern(const char *part, size_t length)
-{
-	return length > sizeof(PREFIX) - 1 && pattern_matches(PREFIX "*", sizeof(PREFIX), part);
-}
-
 static bool function_start(const struct trace_request *request)
 {
 	const char *part = request->text;
@@ -23,7 +18,8 @@ static bool function_start(const struct trace_request *request)
 	bool fits = true;
 
 	while (request_next(&part, &length))
-		if (is_pattern(part, length))
+		if (length > sizeof(PREFIX) - 1 &&
+		    pattern_matches(PREFIX "*", sizeof(PREFIX), part))
 			fits &= wants_add_pattern(any_function, part + sizeof(PREFIX) - 1,
 						  length - (sizeof(PREFIX) - 1));
 	return fits;

@@ -61,13 +61,6 @@ static int wait_call(const struct waiting *waiting)
 			(long)waiting->arguments[2]);
 }
 
-static int wait_for(const struct waiting *waiting)
-{
-	uint64_t begin = clock_ticks();
-
-	return wait_finish(waiting, begin, wait_call(waiting));
-}
-
 /* Decides by the duration alone whether the call has waited. */
 static int take_by_time(const struct waiting *waiting)
 {
@@ -88,8 +81,10 @@ static int wait_take(const struct waiting *waiting, try_function *try)
 	if (!try)
 		return take_by_time(waiting);
 	result = try((void *)waiting->arguments[0]);
-	if (result == EBUSY)
-		return wait_for(waiting);
+	if (result == EBUSY) {
+		begin = clock_ticks();
+		return wait_finish(waiting, begin, wait_call(waiting));
+	}
 	return all_locks ? wait_finish(waiting, begin, result) : result;
 }
 

@@ -160,16 +160,6 @@ static const uint8_t directions[] = {
 	COPY_DEVICE_TO_DEVICE, COPY_HOST_TO_HOST,     COPY_DEVICE_TO_DEVICE,
 };
 
-static bool is_from_host(unsigned direction)
-{
-	return direction == COPY_HOST_TO_DEVICE || direction == COPY_HOST_TO_HOST;
-}
-
-static bool is_to_host(unsigned direction)
-{
-	return direction == COPY_DEVICE_TO_HOST || direction == COPY_HOST_TO_HOST;
-}
-
 static void write_copy(const struct reading *reading, const struct cupti_copy *copy)
 {
 	struct writer *writer = reading->writer;
@@ -182,8 +172,8 @@ static void write_copy(const struct reading *reading, const struct cupti_copy *c
 	uint64_t from = cuda_device(writer, copy->from_device);
 	const uint64_t values[] = {
 		copy->bytes,
-		is_to_host(direction) ? 0 : to,
-		is_from_host(direction) ? 0 : from,
+		direction == COPY_DEVICE_TO_HOST || direction == COPY_HOST_TO_HOST ? 0 : to,
+		direction == COPY_HOST_TO_DEVICE || direction == COPY_HOST_TO_HOST ? 0 : from,
 		0,
 		0,
 		direction,
@@ -259,19 +249,14 @@ static void take_record(const struct reading *reading, const uint8_t *record)
 			takers[i].take(reading, record);
 }
 
-static void await_room(struct reading *reading)
-{
-	while (!writer_has_room(reading->writer, ROOM_BYTES) && reading->naps++ < NAPS_MAX)
-		sleep_ns(NAP_NS);
-}
-
 static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
 {
 	const uint8_t *record = NULL;
 	uint64_t count = 0;
 
 	while (!cupti->next_record(buffer, valid, &record) && record) {
-		await_room(reading);
+		while (!writer_has_room(reading->writer, ROOM_BYTES) && reading->naps++ < NAPS_MAX)
+			sleep_ns(NAP_NS);
 		take_record(reading, record);
 		count++;
 	}

@@ -52,17 +52,10 @@ void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
 		}
 }
 
-static void buffer_clear(uint8_t *buffer, size_t size)
-{
-	uint64_t *words = (uint64_t *)buffer;
-
-	for (size_t i = 0; i < (size + 7) / 8; i++)
-		words[i] = 0;
-}
-
 void buffer_take_back(uint8_t *buffer, size_t valid)
 {
 	size_t at = (size_t)(buffer - memory);
+	uint64_t *words = (uint64_t *)buffer;
 
 	if (!memory || at >= (size_t)BUFFERS * BUFFER_BYTES)
 		return;
@@ -70,7 +63,8 @@ void buffer_take_back(uint8_t *buffer, size_t valid)
 		__atomic_store_n(&states[at / BUFFER_BYTES], BUFFER_RETIRED, __ATOMIC_RELEASE);
 		return;
 	}
-	buffer_clear(buffer, MIN(valid, (size_t)BUFFER_BYTES));
+	for (size_t i = 0; i < (MIN(valid, (size_t)BUFFER_BYTES) + 7) / 8; i++)
+		words[i] = 0;
 	/* Release: pairs with buffer_claim(). */
 	__atomic_store_n(&states[at / BUFFER_BYTES], BUFFER_FREE, __ATOMIC_RELEASE);
 }

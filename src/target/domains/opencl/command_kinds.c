@@ -189,8 +189,7 @@ static void describe_barrier(const struct accepted *accepted, struct opencl_work
 	bool is_in_ours = shadow_chosen(accepted->around->kept[KEPT_SHADOW]);
 
 	work->domain = DOMAINS;
-	if (queue && !queue->is_ordered &&
-	    !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event))
+	if (queue && !queue->is_ordered && !vendor_call(vendor, ENTRY_clRetainEvent, event))
 		shadow_note_barrier(queue, event, is_in_ours);
 }
 

@@ -94,7 +94,7 @@ static void command_follow(const struct hook_around *around, const struct opencl
 	if (command.work.domain != DOMAINS)
 		event_follow(&command);
 	else
-		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(command.event);
+		vendor_call(vendor, ENTRY_clReleaseEvent, command.event);
 }
 
 /* Limpet's reference is made and noted before the application can see the event. */
@@ -108,11 +108,11 @@ static void hand_over(struct hook_around *around, const struct opencl_vendor *ve
 	if (event == NO_EVENT)
 		return;
 	if (is_wanted && asked)
-		is_wanted = !((event_function *)vendor->functions[ENTRY_clRetainEvent])(event);
+		is_wanted = !vendor_call(vendor, ENTRY_clRetainEvent, event);
 	if (is_wanted)
 		command_follow(around, vendor, end);
 	else if (!asked && event)
-		((event_function *)vendor->functions[ENTRY_clReleaseEvent])(event);
+		vendor_call(vendor, ENTRY_clReleaseEvent, event);
 	if (asked)
 		*asked = event;
 }

@@ -27,7 +27,6 @@ enum holding {
 typedef void event_callback(opencl_object event, int32_t status, void *context);
 typedef int32_t set_callback(opencl_object event, int32_t status, event_callback *callback,
 			     void *context);
-typedef int32_t release_event(opencl_object event);
 
 static struct opencl_command *commands;
 static uint32_t fresh; /* number of slots that were ever used */
@@ -168,10 +167,7 @@ static void write_down(const struct opencl_command *command, const struct opencl
 
 static void command_release(const struct opencl_command *command)
 {
-	release_event *give_back =
-		(release_event *)command->vendor->functions[ENTRY_clReleaseEvent];
-
-	give_back(command->event);
+	vendor_call(command->vendor, ENTRY_clReleaseEvent, command->event);
 }
 
 /* The second of the two, the driver's call and let_go(), frees the slot. */

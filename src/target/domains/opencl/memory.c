@@ -210,17 +210,14 @@ void memory_before_release(struct hook_around *around, uint64_t *window)
 	}
 }
 
-static unsigned size_argument(unsigned entry)
-{
-	return entry == ENTRY_clDeviceMemAllocINTEL || entry == ENTRY_clSharedMemAllocINTEL ? 3 : 2;
-}
-
 void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
 	uint64_t address = around->frame.results[0];
-	uint64_t size =
-		hook_argument(&around->frame, size_argument(vendor_entry(around->frame.hook)));
+	unsigned entry = vendor_entry(around->frame.hook);
+	bool has_device =
+		entry == ENTRY_clDeviceMemAllocINTEL || entry == ENTRY_clSharedMemAllocINTEL;
+	uint64_t size = hook_argument(&around->frame, has_device ? 3 : 2);
 	struct known *known;
 	uint32_t device;
 

@@ -62,12 +62,6 @@ static void opencl_stop(struct rings *rings)
 	shadows_stop();
 }
 
-static void await_shadows(void)
-{
-	for (uint32_t i = 0; i < QUEUES_MS && shadows_left(); i++)
-		sleep_ns(PAUSE_NS);
-}
-
 /* Runs when no call enqueues through a hook any more. */
 static void opencl_drain(struct rings *rings)
 {
@@ -75,7 +69,8 @@ static void opencl_drain(struct rings *rings)
 		return;
 	rings->work_cut += events_drain(DRAIN_MS);
 	rings->work_lost += events_lost();
-	await_shadows();
+	for (uint32_t i = 0; i < QUEUES_MS && shadows_left(); i++)
+		sleep_ns(PAUSE_NS);
 	rings->queues_left += shadows_left();
 	shadows_tell(rings);
 }

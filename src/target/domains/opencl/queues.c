@@ -18,8 +18,6 @@
 #define TEXT_ROOM    256u
 #define DEVICES_ROOM 16u /* room for a context's devices */
 
-typedef int32_t release_event(opencl_object event);
-
 struct device {
 	opencl_object handle;
 	uint32_t session; /* in which its name was written */
@@ -236,7 +234,7 @@ static void release_kept(const struct opencl_vendor *vendor, opencl_object *kept
 	opencl_object event = __atomic_exchange_n(kept, 0, __ATOMIC_ACQ_REL);
 
 	if (event)
-		((release_event *)vendor->functions[ENTRY_clReleaseEvent])(event);
+		vendor_call(vendor, ENTRY_clReleaseEvent, event);
 }
 
 static void let_go(struct opencl_queue *queue)
@@ -327,24 +325,18 @@ void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
 	}
 }
 
-/* A new queue contains no unseen command. */
-static void note_birth(const struct opencl_vendor *vendor, opencl_object handle)
-{
-	struct opencl_queue *queue = shadows_are_wanted() ? queue_find(vendor, handle) : NULL;
-
-	if (queue)
-		queue->is_new = true;
-}
-
 void queue_after_create(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
 	opencl_object handle = around->frame.results[0];
+	struct opencl_queue *queue;
 
 	(void)end;
 	if (!vendor || !handle || !writers_are_on())
 		return;
 	vendor_meet(vendor, handle);
 	queue_meet_again(vendor, handle);
-	note_birth(vendor, handle);
+	queue = shadows_are_wanted() ? queue_find(vendor, handle) : NULL;
+	if (queue)
+		queue->is_new = true; /* it contains no unseen command */
 }

@@ -135,13 +135,6 @@ static bool is_past_unseen(const struct opencl_vendor *vendor, struct opencl_que
 	return queue->is_new;
 }
 
-static enum opencl_refusal refusal_of(const struct opencl_vendor *vendor)
-{
-	if (!twin_is_possible(vendor))
-		return REFUSED_OLD;
-	return __atomic_load_n(&vendor->refusal, __ATOMIC_RELAXED);
-}
-
 static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *queue)
 {
 	enum opencl_refusal why;
@@ -149,7 +142,8 @@ static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *qu
 	if (shadows_are_ending() || __atomic_load_n(&queue->refusal, __ATOMIC_RELAXED) ||
 	    !__atomic_load_n(&vendor->is_settled, __ATOMIC_ACQUIRE))
 		return false;
-	why = refusal_of(vendor);
+	why = twin_is_possible(vendor) ? __atomic_load_n(&vendor->refusal, __ATOMIC_RELAXED)
+				       : REFUSED_OLD;
 	if (why)
 		queue_refuse(queue, why);
 	return !why && is_past_unseen(vendor, queue);

@@ -85,15 +85,6 @@ void got_release(void *module)
 		libc_close(module);
 }
 
-void *got_symbol_beside(uint64_t code, const char *name)
-{
-	void *module = got_hold(code);
-	void *found = module ? libc_symbol(module, name) : NULL;
-
-	got_release(module);
-	return found;
-}
-
 struct search {
 	uint64_t code;
 	const char *name;

@@ -56,16 +56,14 @@ void got_in_loader(void (*work)(void *), void *context);
 void *got_hold(uint64_t address);
 void got_release(void *module);
 
-/* Finds a function in the module with this code; NULL if there is none. */
-void *got_symbol_beside(uint64_t code, const char *name);
-
 /* A function's code; 0 bytes: not found. */
 struct beside {
 	uint64_t begin, size;
 };
 
-/* Likewise, from the module's own symbols: no dlsym, so hooks may call it while modules are walked
- * (libc_calls.h). Any thread; the caller keeps the module loaded while it uses the result. */
+/* Finds a function in the module with this code, from the module's own symbols: no dlsym, so hooks
+ * may call it while modules are walked (libc_calls.h). Any thread; the caller keeps the module
+ * loaded while it uses the result. */
 struct beside beside_find(uint64_t code, const char *name);
 
 /* Hooks everything requested that is not hooked yet. Decoding code waits for the loader's lock: a

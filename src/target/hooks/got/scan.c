@@ -90,12 +90,6 @@ static bool is_jump_of_program(const struct import *import, uint64_t value)
 	return false;
 }
 
-/* True if the symbol may be data among code; a symbol that is only called is not. */
-static bool may_be_data(const struct import *import)
-{
-	return import->type != RELOC_CALL && ELF64_ST_TYPE(import->symbol->st_info) == STT_NOTYPE;
-}
-
 /* An import from libc has libc's symbol version, even if another library interposes it. */
 static bool is_libcs(const struct code_range *range, const char *version)
 {
@@ -115,19 +109,15 @@ static struct hook *make_hook(const struct binding *to, const struct traced *tra
 	return hook && (traced->way == HOOK_NOTICE || hook_announce(hook, &name)) ? hook : NULL;
 }
 
-static bool is_needless(const struct traced *traced, const struct code_range *range)
-{
-	return traced->but_in &&
-	       pattern_matches(traced->but_in, text_length(traced->but_in), range->name);
-}
-
 /* Returns what to trace of a function in this code; NULL: nothing. */
 static const struct traced *find_traced(const struct code_range *range, const struct binding *to)
 {
 	const struct traced *traced =
 		range ? wants_find(to->name, range->name, is_libcs(range, to->version)) : NULL;
 
-	if (!traced || got_is_covered(range->key, traced->domain) || is_needless(traced, range))
+	if (!traced || got_is_covered(range->key, traced->domain) ||
+	    (traced->but_in &&
+	     pattern_matches(traced->but_in, text_length(traced->but_in), range->name)))
 		return NULL;
 	return traced;
 }
@@ -219,7 +209,8 @@ static void scan_consider_import(struct scan *scan, const struct import *import)
 	else if ((range->key == got_program()->key && is_jump_of_program(import, value)) ||
 		 !is_for_calls(scan, import, range, &to))
 		return;
-	else if (may_be_data(import))
+	else if (import->type != RELOC_CALL && /* it may be data among code */
+		 ELF64_ST_TYPE(import->symbol->st_info) == STT_NOTYPE)
 		got_note_unbound(scan, import, value, value);
 	else
 		hook_word(scan, import->at, value, &to);

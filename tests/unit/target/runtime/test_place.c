@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "target/runtime/place.h"
+#include "target/runtime/identity.h"
 
 #define THREADS 200
 

@@ -13,7 +13,7 @@ static int digit_of(char c)
 	return -1;
 }
 
-static bool take_number(const char **text, unsigned base, uint64_t *ret)
+static bool parse_number(const char **text, unsigned base, uint64_t *ret)
 {
 	const char *at = *text;
 	uint64_t value = 0;
@@ -41,7 +41,7 @@ void blocked_call_parse(const char *text, struct blocked_call *ret)
 
 	*ret = (struct blocked_call){ 0 };
 	for (unsigned i = 0; i < ARRAY_SIZE(values); i++)
-		if (!take_number(&text, i ? 16 : 10, &values[i]))
+		if (!parse_number(&text, i ? 16 : 10, &values[i]))
 			return;
 	ret->is_known = true;
 	ret->nr = (long)values[0];

@@ -187,7 +187,7 @@ static int on_environ(struct residence *self)
 }
 
 /* The agent stays, resting, where unmapping it would leave dangling pointers. */
-static void keep_agent_where_it_must(struct residence *self)
+static void keep_agent_if_needed(struct residence *self)
 {
 	const char *reason = NULL;
 
@@ -209,7 +209,7 @@ static void keep_agent_where_it_must(struct residence *self)
 	text_add(self->reply.text, sizeof(self->reply.text), 0, reason);
 }
 
-static void take_all_along(struct residence *self)
+static void close_tools(struct residence *self)
 {
 	const char *reason = NULL;
 
@@ -227,7 +227,7 @@ static void take_all_along(struct residence *self)
 	agent_page.is_unloading = 1;
 	self->reply.value = tools_close(self->boot, LIFECYCLE_TIMEOUT_MS);
 	agent_page.is_unloading = 0;
-	keep_agent_where_it_must(self);
+	keep_agent_if_needed(self);
 	if (self->reply.value) {
 		lifecycle_watch_exit();
 	} else if (self->unloads) {
@@ -245,7 +245,7 @@ static int on_detach(struct residence *self)
 		self->unloads = false; /* the reply's text has the reason */
 	environment_restore();
 	if (self->unloads)
-		take_all_along(self);
+		close_tools(self);
 	return 0;
 }
 
@@ -309,7 +309,7 @@ static bool host_has_died(const struct residence *self)
 	       raw3(SYS_fcntl, self->host.fd, F_GETLK, &lock) >= 0 && lock.l_type == F_UNLCK;
 }
 
-static void make_way(struct residence *self)
+static void end_before_rights_change(struct residence *self)
 {
 	end_because(self, AGENT_END_IDENTITY);
 	memset(&self->reply, 0, sizeof(self->reply));
@@ -318,21 +318,21 @@ static void make_way(struct residence *self)
 }
 
 /* Checks for the process's end before it compares rights. */
-static void look_at_program(struct residence *self, bool is_idle)
+static void check_program(struct residence *self, bool is_idle)
 {
 	bool exceeds = must_leave();
 
 	if ((exceeds || is_idle) && is_deserted(self)) {
 		end_because(self, AGENT_END_ALONE);
 	} else if (exceeds) {
-		make_way(self);
+		end_before_rights_change(self);
 	} else if (is_idle && host_has_died(self)) {
 		end_because(self, AGENT_END_HOST_DIED);
 	}
 }
 
 /* Reads only limpet's own socket: the target may have reused its number. */
-static void take_order(struct residence *self)
+static void receive_order(struct residence *self)
 {
 	long r = descriptor_is_ours(&self->socket)
 			 ? channel_receive(self->socket.fd, &self->message, sizeof(self->message),
@@ -340,7 +340,7 @@ static void take_order(struct residence *self)
 			 : 0;
 
 	if (r <= 0 && departure_is_wanted()) { /* the flag may be seen after its shutdown() */
-		make_way(self);
+		end_before_rights_change(self);
 		return;
 	}
 	if (r <= 0) {
@@ -357,11 +357,11 @@ static void serve_once(struct residence *self)
 	struct timespec glance = { 0, IDENTITY_GLANCE_MS * 1000000L };
 	long r = raw5(SYS_ppoll, &wait, 1, &glance, 0, 8);
 
-	look_at_program(self, r == 0);
+	check_program(self, r == 0);
 	if (r == 0 || r == -EINTR || self->is_over)
 		return;
 	if (r > 0 && wait.revents & POLLIN)
-		take_order(self);
+		receive_order(self);
 	else
 		end_because(self, AGENT_END_HOST_DIED);
 }

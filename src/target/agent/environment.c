@@ -254,7 +254,7 @@ static int carry_from_ours(const struct environment_view *retired)
 {
 	struct environment_view now;
 	char **array;
-	int r = environment_look(&published.access, &now);
+	int r = environment_copy(&published.access, &now);
 
 	if (r || !now.array) {
 		environment_view_done(&now);
@@ -318,7 +318,7 @@ static int publish_over(const struct control_environ *message, const struct envi
 static int block_publish(const struct control_environ *message)
 {
 	struct environment_view view;
-	int r = environment_look(&published.access, &view);
+	int r = environment_copy(&published.access, &view);
 
 	if (!r)
 		r = publish_over(message, &view);
@@ -390,7 +390,7 @@ static int publish_before(void)
 static int restore_once(void)
 {
 	struct environment_view now;
-	int r = environment_look(&published.access, &now);
+	int r = environment_copy(&published.access, &now);
 	bool is_untouched = !r && now.array == published.ours && now.count == published.count &&
 			    !memcmp(now.copy, published.pristine, now.count * sizeof(char *));
 

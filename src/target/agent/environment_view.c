@@ -107,7 +107,7 @@ static bool has_hole(const struct environment_view *view)
 	return false;
 }
 
-static int look_once(const struct environment_access *access, struct environment_view *ret)
+static int copy_once(const struct environment_access *access, struct environment_view *ret)
 {
 	long count;
 
@@ -125,10 +125,10 @@ static int look_once(const struct environment_access *access, struct environment
 	return environment_is_unchanged(access, ret) ? 0 : -EAGAIN;
 }
 
-int environment_look(const struct environment_access *access, struct environment_view *ret)
+int environment_copy(const struct environment_access *access, struct environment_view *ret)
 {
 	for (unsigned i = 0; i < TRIES; i++) {
-		int r = look_once(access, ret);
+		int r = copy_once(access, ret);
 
 		if (!r)
 			return 0;

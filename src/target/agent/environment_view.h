@@ -33,7 +33,7 @@ bool environment_exchange(const struct environment_access *access, char **expect
 
 /* Copies the current environment consistently. -EBUSY if it never stays unchanged, -EPERM if the
  * kernel does not allow guarded reads. */
-int environment_look(const struct environment_access *access,
+int environment_copy(const struct environment_access *access,
 		     struct environment_view *ret) MUST_CHECK;
 
 /* True if the array still has the copied contents. Called right before an exchange: later changes

@@ -94,8 +94,8 @@ static int tool_load(const struct boot_context *boot, const char *name, char *te
 }
 
 /* Runs one step for each tool; a tool that fails skips all later steps. */
-static void take_step(const struct boot_context *boot, int *list, size_t count, enum tool_step step,
-		      char *text, size_t room)
+static void run_step(const struct boot_context *boot, int *list, size_t count, enum tool_step step,
+		     char *text, size_t room)
 {
 	for (size_t i = 0; i < count; i++) {
 		char reason[CONTROL_TEXT_MAX] = "";
@@ -112,7 +112,7 @@ static int tools_walk(const struct boot_context *boot, int *list, size_t count, 
 		      char *text, size_t room)
 {
 	for (enum tool_step step = STEP_CONFIGURE; step <= last; step++)
-		take_step(boot, list, count, step, text, room);
+		run_step(boot, list, count, step, text, room);
 	return text[0] ? -ENOEXEC : 0;
 }
 

@@ -104,13 +104,13 @@ static void library_release(void *argument)
 }
 
 /* Runs after calls that timed out: the next query may begin. */
-static void ask_late(void *argument)
+static void ask_timed_out(void *argument)
 {
 	library_release(argument);
 	tables_turn_end();
 }
 
-static void tools_tell(void *argument)
+static void tools_pass(void *argument)
 {
 	telling_run(argument);
 }
@@ -120,40 +120,40 @@ static void tables_release(void *argument)
 	telling_release(argument);
 }
 
-static void tell_late(void *argument)
+static void pass_timed_out(void *argument)
 {
 	telling_release(argument);
 	tables_turn_end();
 }
 
-static void late_nothing(void *argument)
+static void ignore_timeout(void *argument)
 {
 	(void)argument;
 }
 
 /* Releasing a library may unload it: runs on a thread that nothing waits for, not even the host. If
  * none can be created, the library stays loaded. */
-static void give_back(const struct boot_libc *libc, void (*work)(void *), void *argument,
-		      size_t size)
+static void release_apart(const struct boot_libc *libc, void (*work)(void *), void *argument,
+			  size_t size)
 {
-	(void)!runner_call(libc, work, late_nothing, argument, size, TABLE_OF_PROGRAM,
+	(void)!runner_call(libc, work, ignore_timeout, argument, size, TABLE_OF_PROGRAM,
 			   GIVE_BACK_MS);
 }
 
 /* Called with the tables' turn held, which this call or a timed-out thread ends. */
-static int tell_tools(const struct boot_libc *libc, struct telling *telling, uint32_t timeout_ms)
+static int pass_to_tools(const struct boot_libc *libc, struct telling *telling, uint32_t timeout_ms)
 {
 	int r = lifecycle_enter();
 
 	if (!r) {
-		r = runner_call(libc, tools_tell, tell_late, telling, sizeof(*telling),
+		r = runner_call(libc, tools_pass, pass_timed_out, telling, sizeof(*telling),
 				TABLE_OF_PROGRAM, timeout_ms);
 		lifecycle_leave();
 	}
 	if (r != -ETIMEDOUT)
 		tables_turn_end();
 	if (!r && telling->count)
-		give_back(libc, tables_release, telling, sizeof(*telling));
+		release_apart(libc, tables_release, telling, sizeof(*telling));
 	return r ? r : telling->result;
 }
 
@@ -169,14 +169,14 @@ int register_ask(const struct boot_libc *libc, const struct control_tables *orde
 
 	if (!tables_turn_take())
 		return -EBUSY;
-	r = runner_call(libc, library_ask, ask_late, &question, sizeof(question), TABLE_OF_PROGRAM,
-			order->timeout_ms);
+	r = runner_call(libc, library_ask, ask_timed_out, &question, sizeof(question),
+			TABLE_OF_PROGRAM, order->timeout_ms);
 	if (!r && sdk_has_tools())
-		told = tell_tools(libc, &telling, order->timeout_ms);
+		told = pass_to_tools(libc, &telling, order->timeout_ms);
 	else if (r != -ETIMEDOUT)
 		tables_turn_end();
 	if (!r && question.library)
-		give_back(libc, library_release, &question, sizeof(question));
+		release_apart(libc, library_release, &question, sizeof(question));
 	*ret_worth = question.is_worth_it;
 	if (r || told)
 		return r ? r : told;
@@ -193,7 +193,7 @@ static int found_tell(const struct boot_libc *libc, const struct control_found *
 		return -EBUSY;
 	memcpy(telling.found.name, order->name, sizeof(telling.found.name));
 	memcpy(telling.found.parts, order->parts, sizeof(telling.found.parts));
-	return tell_tools(libc, &telling, order->timeout_ms);
+	return pass_to_tools(libc, &telling, order->timeout_ms);
 }
 
 /* A table is noted only once, so not before tools can get it. */

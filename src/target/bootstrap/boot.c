@@ -302,7 +302,7 @@ static long make_worker(struct boot_context *boot)
 }
 
 /* An allocator other than libc's may have thread-specific data of the starter. */
-static void look_for_thread_data(struct boot_context *boot)
+static void find_thread_data(struct boot_context *boot)
 {
 	getspecific_function *get = (getspecific_function *)boot->libc.pthread_getspecific;
 
@@ -318,11 +318,11 @@ void boot_starter(struct boot_context *boot)
 	block_signals_except(boot->open_signals);
 	boot->starter_tid = (int32_t)raw0(SYS_gettid);
 	if (!make_worker(boot) && boot->table != BOOT_TABLE_SHARED) {
-		look_for_thread_data(boot);
+		find_thread_data(boot);
 		raw2(SYS_prctl, PR_SET_NAME, STARTER_THREAD_NAME);
 		starter_serve(boot);
 	}
-	look_for_thread_data(boot);
+	find_thread_data(boot);
 	for (;;)
 		raw1(SYS_exit, 0);
 }

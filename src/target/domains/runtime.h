@@ -26,7 +26,8 @@ struct number_range {
 	uint32_t first, count;
 };
 
-/* limpet's threads call all functions but leave() and give_up(), one at a time; NULL: none. */
+/* limpet's threads call all functions but exit_begin() and exit_end(), one at a time; NULL: none.
+ */
 struct runtime {
 	const char *name;
 	const struct domain_hooks *const *hooks;
@@ -38,9 +39,9 @@ struct runtime {
 	/* Prepares for a session; false if that failed. */
 	bool (*start)(const struct trace_request *request);
 	/* Hooks what is not imported, and counts the hooks in the report. */
-	void (*look)(bool have_modules_changed, struct hooks_report *report);
-	/* After each look(): queries the runtime, which may wait for an application thread. */
-	void (*ask)(struct hooks_report *report);
+	void (*scan)(bool have_modules_changed, struct hooks_report *report);
+	/* After each scan(): queries the runtime, which may wait for an application thread. */
+	void (*query)(struct hooks_report *report);
 	/* Does periodic work on the watching thread; returns the nanoseconds until the next call
 	 * (which may be late), or UINT64_MAX for none. */
 	uint64_t (*tick)(uint64_t now_ns);
@@ -50,9 +51,9 @@ struct runtime {
 	void (*drain)(struct rings *rings);
 	/* In exit(), on the application's thread, before its exit handlers: waits briefly for
 	 * records of work that devices have finished. */
-	void (*leave)(void);
+	void (*exit_begin)(void);
 	/* In exit(), after all exit handlers: writes unfinished work, and calls no runtime. */
-	void (*give_up)(void);
+	void (*exit_end)(void);
 	/* In a forked child. */
 	void (*forget)(void);
 };

@@ -51,9 +51,9 @@ static uint64_t own_dispatches, *dispatches = &own_dispatches;
 /* Names by their hash; a slot is never reused for another name. */
 static struct {
 	uint64_t hash;
-	uint32_t told; /* the last session in which the name was written */
+	uint32_t named; /* the last session in which the name was written */
 } kernels[KERNELS];
-static uint32_t told[NAME_STREAM + 1][WORK_NUMBERS];
+static uint32_t named[NAME_STREAM + 1][WORK_NUMBERS];
 
 bool work_start(enum trace_domain domain)
 {
@@ -95,8 +95,8 @@ static size_t length_of(const char *text, size_t room)
 	return length;
 }
 
-static void name_tell(struct writer *writer, enum name_space space, uint64_t id, uint32_t *slot,
-		      const char *text, size_t room)
+static void name_write_once(struct writer *writer, enum name_space space, uint64_t id,
+			    uint32_t *slot, const char *text, size_t room)
 {
 	uint32_t session = writers_session();
 
@@ -114,7 +114,7 @@ uint64_t work_kernel_hashed(struct writer *writer, const char *name, uint64_t ha
 
 		if (!slot_claim(&kernels[at].hash, hash))
 			continue;
-		name_tell(writer, NAME_KERNEL, at + 1, &kernels[at].told, name, room);
+		name_write_once(writer, NAME_KERNEL, at + 1, &kernels[at].named, name, room);
 		return at + 1;
 	}
 	return writer_name(writer, NAME_KERNEL, hash | UNNUMBERED, name, length_of(name, room))
@@ -127,10 +127,10 @@ uint64_t work_kernel(struct writer *writer, const char *name)
 	return work_kernel_hashed(writer, name, work_hash(name, NAME_BYTES_MAX), NAME_BYTES_MAX);
 }
 
-bool work_kernel_is_told(uint64_t number)
+bool work_kernel_is_named(uint64_t number)
 {
 	return number && number <= KERNELS &&
-	       __atomic_load_n(&kernels[number - 1].told, __ATOMIC_RELAXED) == writers_session();
+	       __atomic_load_n(&kernels[number - 1].named, __ATOMIC_RELAXED) == writers_session();
 }
 
 uint64_t work_dispatch(void)
@@ -146,5 +146,5 @@ void work_dispatch_use(uint64_t *shared)
 void work_name(struct writer *writer, enum name_space space, uint64_t id, const char *text)
 {
 	if (id < WORK_NUMBERS)
-		name_tell(writer, space, id, &told[space][id], text, NAME_BYTES_MAX);
+		name_write_once(writer, space, id, &named[space][id], text, NAME_BYTES_MAX);
 }

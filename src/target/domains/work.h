@@ -30,7 +30,7 @@ uint64_t work_kernel_hashed(struct writer *writer, const char *name, uint64_t ha
 uint64_t work_hash(const char *name, size_t room);
 
 /* True if the name was written in this session. */
-bool work_kernel_is_told(uint64_t number);
+bool work_kernel_is_named(uint64_t number);
 
 /* Returns the next dispatch number; counted there from now on. */
 uint64_t work_dispatch(void);

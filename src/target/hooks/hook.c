@@ -240,7 +240,7 @@ static void call_report(struct hook *hook, const struct hook_frame *frame, uint6
 	if (!__atomic_load_n(&hook->is_on, __ATOMIC_ACQUIRE))
 		return;
 	if (!end) {
-		writer_lose();
+		writer_count_lost();
 		return;
 	}
 	writer = writer_begin(&seal);

@@ -1,5 +1,5 @@
 /*
- * limpet's thread begins and adds; note_say() runs inside hooked calls: no libc, no waiting.
+ * limpet's thread begins and adds; note_raise() runs inside hooked calls: no libc, no waiting.
  */
 #include "target/hooks/notes.h"
 
@@ -37,7 +37,7 @@ static unsigned find_number(const struct note *note)
 	return number;
 }
 
-void note_say(const struct note *note)
+void note_raise(const struct note *note)
 {
 	unsigned number = find_number(note);
 
@@ -45,7 +45,7 @@ void note_say(const struct note *note)
 		writer_note(number);
 }
 
-void note_take_back(const struct note *note)
+void note_withdraw(const struct note *note)
 {
 	struct rings *rings = writers_rings();
 	unsigned number = find_number(note);

@@ -17,6 +17,6 @@ void notes_begin(struct rings *rings);
 void notes_add(const struct note *notes, size_t count);
 
 /* Any thread; does nothing without a session. */
-void note_say(const struct note *note);
+void note_raise(const struct note *note);
 /* On limpet's threads. */
-void note_take_back(const struct note *note);
+void note_withdraw(const struct note *note);

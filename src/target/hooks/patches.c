@@ -99,7 +99,7 @@ static bool is_between(const struct patch *patch, uint64_t start, uint64_t end)
 	return patch->at && (uint64_t)patch->at >= start && (uint64_t)patch->at < end;
 }
 
-static bool put_back(const struct patch *patch)
+static bool store_old(const struct patch *patch)
 {
 	return (is_held(patch) && patch_store(patch->at, patch->now, patch->old)) ||
 	       __atomic_load_n(patch->at, __ATOMIC_RELAXED) == patch->old;
@@ -107,7 +107,7 @@ static bool put_back(const struct patch *patch)
 
 void patch_restore(struct patch *patch, bool is_writable, struct patches_left *left)
 {
-	if (is_writable && put_back(patch)) {
+	if (is_writable && store_old(patch)) {
 		left->restored++;
 	} else {
 		left->foreign += is_writable;

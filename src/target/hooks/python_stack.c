@@ -28,7 +28,7 @@ _Static_assert(RECORD_PYTHON_FRAMES_MAX * sizeof(struct interpreted_frame) <=
 /* By their hash; a slot has one stack in a session. */
 static struct {
 	uint64_t hash;
-	uint32_t is_told;
+	uint32_t is_written;
 } stacks[STACKS];
 
 static uint32_t is_stopped;
@@ -224,15 +224,15 @@ static uint64_t hash_of(const struct interpreted_frame *frames, unsigned count)
 }
 
 /* If the record is dropped, the next call writes it again. */
-static void stack_tell(struct writer *writer, uint64_t number, uint32_t *is_told,
-		       const struct interpreted_frame *frames, unsigned count)
+static void stack_write(struct writer *writer, uint64_t number, uint32_t *is_written,
+			const struct interpreted_frame *frames, unsigned count)
 {
-	if (__atomic_load_n(is_told, __ATOMIC_RELAXED) ||
-	    __atomic_exchange_n(is_told, 1, __ATOMIC_RELAXED))
+	if (__atomic_load_n(is_written, __ATOMIC_RELAXED) ||
+	    __atomic_exchange_n(is_written, 1, __ATOMIC_RELAXED))
 		return;
 	if (!writer_name(writer, NAME_CALL_STACK, number, (const char *)frames,
 			 count * sizeof(*frames)))
-		__atomic_store_n(is_told, 0, __ATOMIC_RELAXED);
+		__atomic_store_n(is_written, 0, __ATOMIC_RELAXED);
 }
 
 uint64_t python_stack(struct writer *writer)
@@ -248,7 +248,7 @@ uint64_t python_stack(struct writer *writer)
 
 		if (!slot_claim(&stacks[at].hash, hash))
 			continue;
-		stack_tell(writer, number, &stacks[at].is_told, frames, count);
+		stack_write(writer, number, &stacks[at].is_written, frames, count);
 		return number;
 	}
 	return 0;

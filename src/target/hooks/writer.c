@@ -266,7 +266,7 @@ void writer_note(unsigned note)
 		leave_rings(now);
 }
 
-static void lose_without_ring(uint32_t now)
+static void count_lost_without_ring(uint32_t now)
 {
 	struct rings *entered = enter_rings(now);
 
@@ -275,7 +275,7 @@ static void lose_without_ring(uint32_t now)
 	leave_rings(now);
 }
 
-void writer_lose(void)
+void writer_count_lost(void)
 {
 	uint32_t now = writer_switches ? writers_current() : 0;
 	struct writer *writer = self.session == now ? self.writer : NULL;
@@ -284,7 +284,7 @@ void writer_lose(void)
 	if (!now || self.retry == IGNORED_THREAD)
 		return;
 	if (!writer || (writer->busy && !is_left(writer->busy, &seal))) {
-		lose_without_ring(now);
+		count_lost_without_ring(now);
 	} else if (writer_occupy(writer, now, &seal)) {
 		writer->ring.ring->drops[DROP_NO_COUNTER]++;
 		writer_end(writer, &seal);

@@ -69,7 +69,7 @@ void writer_end(struct writer *writer, writer_seal *seal);
 
 /* Counts a record as lost because the counter may not be read. Makes no system call, because the
  * thread may be in strict seccomp mode. */
-void writer_lose(void);
+void writer_count_lost(void);
 
 /* Says a note about the session, from any thread. */
 void writer_note(unsigned note);

@@ -23,7 +23,7 @@ void writer_ignore_me(void)
 {
 }
 
-void writer_lose(void)
+void writer_count_lost(void)
 {
 }
 

@@ -59,7 +59,7 @@ static void finalize_client(struct limpet_client client)
 			tool_retire(&tools[i]);
 }
 
-static int take_experimental(struct tool *tool)
+static int tool_configure_experimental(struct tool *tool)
 {
 	configure_experimental_function *configure =
 		(configure_experimental_function *)tool->configure_experimental;
@@ -83,7 +83,7 @@ static int tool_configure(struct tool *tool)
 	const struct limpet_tool *result;
 
 	if (!tool->configure)
-		return take_experimental(tool);
+		return tool_configure_experimental(tool);
 	result = ((configure_function *)tool->configure)(INTERFACE_VERSION, INTERFACE_VERSION_TEXT,
 							 tool->index, &tool->client);
 	if (!result)
@@ -182,7 +182,7 @@ static void order_end_late(void *argument)
 		tool_detach(tool);
 	if (order->call == CALL_INITIALIZE && !order->result)
 		tool_finalize(tool);
-	/* Release: pairs with the acquire in take_step(); the call's effects are visible. */
+	/* Release: pairs with the acquire in run_step(); the call's effects are visible. */
 	__atomic_store_n(&tool->page->is_inside, 0, __ATOMIC_RELEASE);
 }
 

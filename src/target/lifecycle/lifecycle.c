@@ -226,8 +226,8 @@ static int step_begin(struct tool *tool, enum tool_step step)
 	return 0;
 }
 
-static int take_step(const struct boot_context *boot, struct tool *tool, enum tool_step step,
-		     uint32_t timeout_ms)
+static int run_step(const struct boot_context *boot, struct tool *tool, enum tool_step step,
+		    uint32_t timeout_ms)
 {
 	int r;
 
@@ -264,7 +264,7 @@ int lifecycle_step(const struct boot_context *boot, unsigned index, enum tool_st
 	if (index >= tools_count() || !tool->page->handle)
 		r = -ENOENT;
 	else
-		r = take_step(boot, tool, step, timeout_ms);
+		r = run_step(boot, tool, step, timeout_ms);
 	if (r && r != -ENOENT)
 		text_add(text, room, 0, tool->page->reason);
 	lifecycle_leave();

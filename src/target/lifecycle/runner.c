@@ -235,7 +235,7 @@ static void order_join(const struct boot_libc *libc, struct order *order)
 	free_order(order);
 }
 
-static void give_up(struct order *order)
+static void order_abandon(struct order *order)
 {
 	order->next = __atomic_load_n(&given_up, __ATOMIC_RELAXED);
 	/* Release: pairs with the exchange in runner_collect(); publishes each `next`. */
@@ -255,7 +255,7 @@ unsigned runner_collect(const struct boot_libc *libc)
 			order_join(libc, order);
 			continue;
 		}
-		give_up(order);
+		order_abandon(order);
 		staying++;
 	}
 	return staying;
@@ -298,13 +298,13 @@ int runner_call(const struct boot_libc *libc, void (*work)(void *), void (*late)
 		return r;
 	}
 	if (!order_await(order, end_ns)) {
-		give_up(order);
+		order_abandon(order);
 		return -ETIMEDOUT;
 	}
 	memcpy(argument, order->argument, size);
 	if (await_end(order, end_ns))
 		order_join(libc, order);
 	else
-		give_up(order);
+		order_abandon(order);
 	return 0;
 }

@@ -9,7 +9,7 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
-static struct descriptor take_descriptor(const struct msghdr *message)
+static struct descriptor receive_descriptor(const struct msghdr *message)
 {
 	const struct cmsghdr *control = message->msg_control;
 	const int *received = (const int *)(control + 1);
@@ -36,7 +36,7 @@ long channel_receive(int socket, void *into, size_t room, struct descriptor *ret
 		r = raw3(SYS_recvmsg, socket, &message, MSG_CMSG_CLOEXEC);
 	} while (r == -EINTR);
 	if (r >= 0)
-		*ret = take_descriptor(&message);
+		*ret = receive_descriptor(&message);
 	return r;
 }
 

@@ -32,7 +32,7 @@ struct fork_turn *forks_turn(void)
 	return __atomic_load_n(&turn, __ATOMIC_ACQUIRE);
 }
 
-static bool turn_take(struct fork_turn *given)
+static bool turn_claim(struct fork_turn *given)
 {
 	struct fork_turn *nobody = NULL;
 
@@ -43,13 +43,13 @@ static bool turn_take(struct fork_turn *given)
 void forks_share(struct fork_turn *given)
 {
 	if (given)
-		turn_take(given);
+		turn_claim(given);
 }
 
 /* Claims the turn before it registers the handlers, so that they are registered once. */
 void forks_watch(forks_add_function *add, const char *glibc_version, bool is_alone)
 {
-	if (!add || !turn_take(&own))
+	if (!add || !turn_claim(&own))
 		return;
 	if (add(forks_before, forks_after, forks_in_own_child))
 		__atomic_store_n(&turn, NULL, __ATOMIC_RELEASE);

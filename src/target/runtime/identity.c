@@ -131,7 +131,7 @@ static int find_field(const struct reading *self)
 }
 
 /* Appends digits to numbers, which keeps their order; hashes lists. */
-static void take_value(struct reading *self, char letter)
+static void append_value(struct reading *self, char letter)
 {
 	uint64_t *value = &self->into->fields[self->field];
 
@@ -143,7 +143,7 @@ static void take_value(struct reading *self, char letter)
 		*value = *value << 4 | (uint64_t)(letter - 'a' + 10);
 }
 
-static void take_letter(struct reading *self, char letter)
+static void parse_letter(struct reading *self, char letter)
 {
 	if (letter == '\n') {
 		self->key_length = 0;
@@ -153,7 +153,7 @@ static void take_letter(struct reading *self, char letter)
 	} else if (self->field == FIELD_NAMED && self->key_length < KEY_MAX) {
 		self->key[self->key_length++] = letter;
 	} else if (self->field >= 0) {
-		take_value(self, letter);
+		append_value(self, letter);
 	} else if (self->field == FIELD_STATE && !self->state && letter != '\t') {
 		self->state = letter;
 	}
@@ -169,7 +169,7 @@ static int parse_status(int fd, struct identity *ret)
 	*ret = (struct identity){ .fields = { 0 } };
 	while ((size = raw3(SYS_read, fd, chunk, sizeof(chunk))) > 0)
 		for (long i = 0; i < size; i++)
-			take_letter(&reading, chunk[i]);
+			parse_letter(&reading, chunk[i]);
 	if (size < 0)
 		return (int)size;
 	return reading.state && reading.state != 'Z' && reading.state != 'X' ? 0 : -ESRCH;
@@ -327,7 +327,7 @@ void identity_begin(struct identity_watch *self, int32_t origin)
 }
 
 /* The thread may have ended. If /proc is unreadable, as after chroot, rights cannot be compared. */
-static void look_again(struct identity_watch *self)
+static void check_reference(struct identity_watch *self)
 {
 	struct identity theirs;
 	int r = read_thread(self->reference, &theirs);
@@ -345,7 +345,7 @@ static void look_again(struct identity_watch *self)
 bool identity_exceeds(struct identity_watch *self)
 {
 	if (self->state == IDENTITY_WATCHED)
-		look_again(self);
+		check_reference(self);
 	else if (self->state == IDENTITY_UNSEEN && !read_folder(OWN_FOLDER, &self->own))
 		watch_refer(self);
 	return self->state == IDENTITY_EXCEEDED;

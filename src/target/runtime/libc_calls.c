@@ -236,7 +236,7 @@ static bool module_has(const struct dl_phdr_info *info, uint64_t address)
 }
 
 /* Copies the name here: during the walk no module can be closed, and the name freed. */
-static int name_take(struct dl_phdr_info *info, size_t size, void *data)
+static int name_copy(struct dl_phdr_info *info, size_t size, void *data)
 {
 	struct name_search *search = data;
 	const char *name = info->dlpi_name ? info->dlpi_name : "";
@@ -285,7 +285,7 @@ void *libc_hold(const void *address)
 
 	if (call_begin(&work))
 		return NULL;
-	handle = libc_iterate(name_take, &search) ? libc_open(search.name, RTLD_LAZY | RTLD_NOLOAD)
+	handle = libc_iterate(name_copy, &search) ? libc_open(search.name, RTLD_LAZY | RTLD_NOLOAD)
 						  : NULL;
 	/* The name may be of another namespace, or loaded since. */
 	if (handle && !is_module_of(handle, address)) {

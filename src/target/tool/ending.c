@@ -18,10 +18,10 @@ static long renewing;   /* the thread that unregisters the handler */
 static uint32_t is_ending, inside;
 static void (*call_first)(void), (*call_last)(void); /* may be NULL */
 
-void ending_use(void (*leave)(void), void (*give_up)(void))
+void ending_use(void (*first)(void), void (*last)(void))
 {
-	call_first = leave;
-	call_last = give_up;
+	call_first = first;
+	call_last = last;
 }
 
 /* The loader runs library destructors after libc's list of handlers. If the library is unloaded

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 /* Sets what runs in exit(): before and after all other handlers, which may still use runtimes. */
-void ending_use(void (*leave)(void), void (*give_up)(void));
+void ending_use(void (*first)(void), void (*last)(void));
 /* Registers an exit handler, which runs before earlier ones: repeat it after modules were
  * loaded. */
 void ending_watch(void);

@@ -44,7 +44,7 @@ static void ignore_report(const struct hooks_report *report)
 	(void)report;
 }
 
-static void look_around(bool have_modules_changed)
+static void notices_poll(bool have_modules_changed)
 {
 	(void)have_modules_changed;
 	aside_look();
@@ -96,7 +96,7 @@ static int hooks_start(void)
 	confine_begin();
 	aside_begin();
 	__atomic_store_n(&hook_on_notice, on_notice, __ATOMIC_RELEASE);
-	r = backend_watch(&(struct watch_calls){ ignore_report, look_around, NULL });
+	r = backend_watch(&(struct watch_calls){ ignore_report, notices_poll, NULL });
 	__atomic_store_n(&watchers, !r, __ATOMIC_RELAXED);
 	return r;
 }

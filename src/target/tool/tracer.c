@@ -57,7 +57,7 @@ static void on_change(const struct traced *traced, const uint64_t *arguments)
 		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
 		if (engine)
 			engine->forbid_counter();
-		note_say(&no_counter);
+		note_raise(&no_counter);
 	}
 	if (!confine_is_change(traced, arguments))
 		return;
@@ -117,7 +117,7 @@ static int tracer_want(void)
 }
 
 /* Modules come and go: stores the maximum. */
-static void tell_left(struct rings *rings, const struct hooks_report *report)
+static void report_left(struct rings *rings, const struct hooks_report *report)
 {
 	if (report->left <= rings->words_left)
 		return;
@@ -138,11 +138,11 @@ static void add_report(const struct hooks_report *report)
 	rings->words_unwritable += report->unwritable;
 	rings->words_refused += report->refused;
 	rings->domains_found |= report->domains;
-	tell_left(rings, report);
+	report_left(rings, report);
 }
 
 /* Hooks what is not imported. */
-static void look_around(bool have_modules_changed)
+static void scan_runtimes(bool have_modules_changed)
 {
 	struct hooks_report report = { 0 };
 
@@ -152,12 +152,12 @@ static void look_around(bool have_modules_changed)
 		return;
 	}
 	for (unsigned i = 0; i < RUNTIMES; i++)
-		if (runtimes[i]->look)
-			runtimes[i]->look(have_modules_changed, &report);
+		if (runtimes[i]->scan)
+			runtimes[i]->scan(have_modules_changed, &report);
 	watch_answer();
 	for (unsigned i = 0; i < RUNTIMES; i++)
-		if (runtimes[i]->ask)
-			runtimes[i]->ask(&report);
+		if (runtimes[i]->query)
+			runtimes[i]->query(&report);
 	ending_leave();
 	add_report(&report);
 	if (have_modules_changed)
@@ -188,18 +188,18 @@ static void restore_words(struct patches_left *left)
 	got_in_loader(restore_tables, left);
 }
 
-static void leave_runtimes(void)
+static void runtimes_exit_begin(void)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++)
-		if (runtimes[i]->leave)
-			runtimes[i]->leave();
+		if (runtimes[i]->exit_begin)
+			runtimes[i]->exit_begin();
 }
 
-static void give_up_runtimes(void)
+static void runtimes_exit_end(void)
 {
 	for (unsigned i = 0; i < RUNTIMES; i++)
-		if (runtimes[i]->give_up)
-			runtimes[i]->give_up();
+		if (runtimes[i]->exit_end)
+			runtimes[i]->exit_end();
 }
 
 static void stop_runtimes(struct rings *rings)
@@ -222,7 +222,7 @@ static void drain_runtimes(struct rings *rings)
 	ending_leave();
 }
 
-static void tell_end(struct rings *rings, const struct patches_left *left, bool is_quiet)
+static void report_end(struct rings *rings, const struct patches_left *left, bool is_quiet)
 {
 	rings->words_restored += left->restored;
 	rings->words_foreign += left->foreign;
@@ -245,14 +245,14 @@ static void tracer_stop(void)
 	restore_words(&left);
 	staying_judge_words(&left);
 	if (libc_refused())
-		note_say(&asked_in_walk);
+		note_raise(&asked_in_walk);
 	if (rings)
 		drain_runtimes(rings);
 	hooks_off();
 	is_quiet = writers_close();
 	probe_use(NULL);
 	if (rings)
-		tell_end(rings, &left, is_quiet);
+		report_end(rings, &left, is_quiet);
 	writers_settle();
 	got_close();
 	patches_close();
@@ -319,13 +319,13 @@ static int tracer_start(struct rings *rings)
 		return r;
 	clock_start();
 	if (!clock_may_be_read())
-		note_say(&no_counter);
+		note_raise(&no_counter);
 	thread_learn(backend_symbol("__errno_location"), request.asks_number);
 	confine_begin();
 	aside_begin();
-	ending_use(leave_runtimes, give_up_runtimes);
+	ending_use(runtimes_exit_begin, runtimes_exit_end);
 	hook_on_notice = on_notice;
-	r = backend_watch(&(struct watch_calls){ add_report, look_around, tick_runtimes });
+	r = backend_watch(&(struct watch_calls){ add_report, scan_runtimes, tick_runtimes });
 	__atomic_store_n(&rings->tracer_threads, r ? 0 : 1, __ATOMIC_RELAXED);
 	return r;
 }

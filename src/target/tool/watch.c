@@ -115,7 +115,7 @@ static uint64_t watch_scan(struct hooks_report *ret, bool is_told)
 
 	got_scan(ret, !is_told);
 	call.on_scan(ret);
-	call.look(true);
+	call.on_poll(true);
 	end = monotonic_ns();
 	return end + REST * (end - begin);
 }
@@ -130,8 +130,8 @@ static void watch_begin(struct hooks_report *ret)
 	thread_confirm();
 	number = thread_number();
 	raw2(SYS_prctl, PR_SET_NAME, WATCH_THREAD_NAME);
-	got_look_around();
-	call.look(true);
+	got_update_modules();
+	call.on_poll(true);
 	watch_scan(ret, /* is_told */ false);
 	__atomic_store_n(&has_begun, 1, __ATOMIC_RELEASE);
 	raw3(SYS_futex, &has_begun, FUTEX_WAKE_PRIVATE, 1);
@@ -157,7 +157,7 @@ static void *watch_run(void *unused)
 		if ((has_changed || report.is_unsettled) && monotonic_ns() >= next_ns)
 			next_ns = watch_scan(&report, is_told);
 		else
-			call.look(false);
+			call.on_poll(false);
 	}
 	arena_part(libc);
 	return NULL;

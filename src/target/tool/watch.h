@@ -7,11 +7,11 @@
 #include "target/hooks/got/got.h"
 
 /* Returns after the first scan; -errno if no thread could be created. on_scan gets each scan's
- * report; look runs on the same thread, before the first scan and at each poll; tick as requested
- * (runtime.h). */
+ * report; on_poll runs on the same thread, before the first scan and at each poll; tick as
+ * requested (runtime.h). */
 struct watch_calls {
 	void (*on_scan)(const struct hooks_report *);
-	void (*look)(bool have_modules_changed);
+	void (*on_poll)(bool have_modules_changed);
 	uint64_t (*tick)(uint64_t now_ns); /* may be NULL */
 };
 int watch_start(const struct boot_libc *libc, const struct watch_calls *calls) MUST_CHECK;
@@ -29,5 +29,5 @@ void watch_hurry(void);
 /* On any thread: returns when the thread has polled since, or after a timeout, because it may need
  * a lock that the caller holds. After a timeout, no caller waits until the thread has answered. */
 void watch_consult(void);
-/* On the watching thread, in look: orders so far are done. */
+/* On the watching thread, in on_poll: orders so far are done. */
 void watch_answer(void);

@@ -20,5 +20,5 @@ const struct runtime runtime_cpu = {
 	.hooks = hooks,
 	.hook_count = ARRAY_SIZE(hooks),
 	.start = cpu_start,
-	.look = nvtx_tables_look,
+	.scan = nvtx_tables_scan,
 };

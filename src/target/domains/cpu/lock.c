@@ -62,7 +62,7 @@ static int wait_call(const struct waiting *waiting)
 }
 
 /* Decides by the duration alone whether the call has waited. */
-static int take_by_time(const struct waiting *waiting)
+static int lock_timed(const struct waiting *waiting)
 {
 	uint64_t begin = clock_ticks();
 	int result = wait_call(waiting);
@@ -73,13 +73,13 @@ static int take_by_time(const struct waiting *waiting)
 }
 
 /* trylock returns what the waiting function would return, except for EBUSY. */
-static int wait_take(const struct waiting *waiting, try_function *try)
+static int lock_or_wait(const struct waiting *waiting, try_function *try)
 {
 	uint64_t begin = all_locks ? clock_ticks() : 0;
 	int result;
 
 	if (!try)
-		return take_by_time(waiting);
+		return lock_timed(waiting);
 	result = try((void *)waiting->arguments[0]);
 	if (result == EBUSY) {
 		begin = clock_ticks();
@@ -88,43 +88,43 @@ static int wait_take(const struct waiting *waiting, try_function *try)
 	return all_locks ? wait_finish(waiting, begin, result) : result;
 }
 
-static int take_marked(const struct waiting *waiting, try_function *try)
+static int lock_marked(const struct waiting *waiting, try_function *try)
 {
 	struct call_in_flight call;
 	int result;
 
 	call_in_flight_begin(&call, waiting->hook);
-	result = wait_take(waiting, try);
+	result = lock_or_wait(waiting, try);
 	call_in_flight_end(&call);
 	return result;
 }
 
-static int take_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, struct hook *hook)
+static int lock_mutex(pthread_mutex_t *mutex, long b, long c, long d, long e, struct hook *hook)
 {
 	struct waiting waiting = WAITING(mutex, b, c);
 
 	(void)d;
 	(void)e;
 	waiting.owner = (uint64_t)__atomic_load_n(&mutex->__data.__owner, __ATOMIC_RELAXED);
-	return take_marked(&waiting, tries.mutex);
+	return lock_marked(&waiting, tries.mutex);
 }
 
-static int take_read(void *lock, long b, long c, long d, long e, struct hook *hook)
+static int lock_read(void *lock, long b, long c, long d, long e, struct hook *hook)
 {
 	struct waiting waiting = WAITING(lock, b, c);
 
 	(void)d;
 	(void)e;
-	return take_marked(&waiting, tries.read);
+	return lock_marked(&waiting, tries.read);
 }
 
-static int take_write(void *lock, long b, long c, long d, long e, struct hook *hook)
+static int lock_write(void *lock, long b, long c, long d, long e, struct hook *hook)
 {
 	struct waiting waiting = WAITING(lock, b, c);
 
 	(void)d;
 	(void)e;
-	return take_marked(&waiting, tries.write);
+	return lock_marked(&waiting, tries.write);
 }
 
 /* sem_trywait is no cancellation point, so the count is read instead. */
@@ -141,7 +141,7 @@ static int wait_semaphore(const struct waiting *waiting)
 	return result;
 }
 
-static int take_semaphore(void *semaphore, long b, long c, long d, long e, struct hook *hook)
+static int lock_semaphore(void *semaphore, long b, long c, long d, long e, struct hook *hook)
 {
 	struct waiting waiting = WAITING(semaphore, b, c);
 	struct call_in_flight call;
@@ -189,7 +189,7 @@ static bool lock_start(const struct trace_request *request)
 		symbol, NULL, DOMAIN_LOCK, HOOK_WRAPPER, NULL, (void *)(wrapper), __VA_ARGS__ \
 	}
 #define MUTEX(symbol)                          \
-	LOCK(symbol, take_mutex, 3,            \
+	LOCK(symbol, lock_mutex, 3,            \
 	     { { VALUE_OBJECT, CAPTURE_ARG0 }, \
 	       { VALUE_OWNER, CAPTURE_ARG1 },  \
 	       { VALUE_RESULT, CAPTURE_RESULT_INT } })
@@ -212,15 +212,15 @@ static const struct traced calls[] = {
 	MUTEX("pthread_mutex_lock"),
 	MUTEX("pthread_mutex_timedlock"),
 	MUTEX("pthread_mutex_clocklock"),
-	OTHER("pthread_rwlock_rdlock", take_read),
-	OTHER("pthread_rwlock_timedrdlock", take_read),
-	OTHER("pthread_rwlock_clockrdlock", take_read),
-	OTHER("pthread_rwlock_wrlock", take_write),
-	OTHER("pthread_rwlock_timedwrlock", take_write),
-	OTHER("pthread_rwlock_clockwrlock", take_write),
-	OTHER("sem_wait", take_semaphore),
-	OTHER("sem_timedwait", take_semaphore),
-	OTHER("sem_clockwait", take_semaphore),
+	OTHER("pthread_rwlock_rdlock", lock_read),
+	OTHER("pthread_rwlock_timedrdlock", lock_read),
+	OTHER("pthread_rwlock_clockrdlock", lock_read),
+	OTHER("pthread_rwlock_wrlock", lock_write),
+	OTHER("pthread_rwlock_timedwrlock", lock_write),
+	OTHER("pthread_rwlock_clockwrlock", lock_write),
+	OTHER("sem_wait", lock_semaphore),
+	OTHER("sem_timedwait", lock_semaphore),
+	OTHER("sem_clockwait", lock_semaphore),
 	CONDITION("pthread_cond_wait"),
 	CONDITION("pthread_cond_timedwait"),
 	CONDITION("pthread_cond_clockwait"),

@@ -9,6 +9,6 @@
 #define NVTX_CALLS 16
 extern const struct traced nvtx_calls[NVTX_CALLS];
 
-/* nvtx_tables_begin() runs before a session, nvtx_tables_look() when modules may have changed. */
+/* nvtx_tables_begin() runs before a session, nvtx_tables_scan() when modules may have changed. */
 void nvtx_tables_begin(bool is_wanted);
-void nvtx_tables_look(bool have_modules_changed, struct hooks_report *report);
+void nvtx_tables_scan(bool have_modules_changed, struct hooks_report *report);

@@ -208,7 +208,7 @@ void nvtx_tables_begin(bool is_wanted)
 	table_count = 0;
 }
 
-void nvtx_tables_look(bool have_modules_changed, struct hooks_report *report)
+void nvtx_tables_scan(bool have_modules_changed, struct hooks_report *report)
 {
 	if (!are_wanted)
 		return;

@@ -134,7 +134,7 @@ static void write_kernel(const struct reading *reading, const struct cupti_kerne
 		(void)work_write(writer, DOMAIN_KERNEL, times.begin, times.end, values);
 }
 
-static void take_kernel(const struct reading *reading, const uint8_t *record)
+static void convert_kernel(const struct reading *reading, const uint8_t *record)
 {
 	struct cupti_kernel kernel;
 
@@ -143,7 +143,7 @@ static void take_kernel(const struct reading *reading, const uint8_t *record)
 }
 
 /* Recorded as a kernel of the driver, because AMD's runtimes also fill memory by a kernel. */
-static void take_memset(const struct reading *reading, const uint8_t *record)
+static void convert_memset(const struct reading *reading, const uint8_t *record)
 {
 	struct cupti_kernel kernel = { .name = "[memset]" };
 	struct cupti_copy copy;
@@ -188,7 +188,7 @@ static void write_copy(const struct reading *reading, const struct cupti_copy *c
 		(void)work_write(writer, DOMAIN_COPY, times.begin, times.end, values);
 }
 
-static void take_copy(const struct reading *reading, const uint8_t *record)
+static void convert_copy(const struct reading *reading, const uint8_t *record)
 {
 	struct cupti_copy copy;
 
@@ -196,7 +196,7 @@ static void take_copy(const struct reading *reading, const uint8_t *record)
 	write_copy(reading, &copy);
 }
 
-static void take_peer_copy(const struct reading *reading, const uint8_t *record)
+static void convert_peer_copy(const struct reading *reading, const uint8_t *record)
 {
 	struct cupti_copy copy;
 
@@ -208,7 +208,7 @@ static void take_peer_copy(const struct reading *reading, const uint8_t *record)
 enum { PAGEABLE = 1, PINNED = 2 };
 enum { ALLOCATED = 1, RELEASED = 2 };
 
-static void take_memory(const struct reading *reading, const uint8_t *record)
+static void convert_memory(const struct reading *reading, const uint8_t *record)
 {
 	struct writer *writer = reading->writer;
 	struct cupti_memory memory;
@@ -232,24 +232,24 @@ static void take_memory(const struct reading *reading, const uint8_t *record)
 static const struct {
 	enum cupti_kind kind;
 	void (*take)(const struct reading *reading, const uint8_t *record);
-} takers[] = {
-	{ CUPTI_CONCURRENT_KERNEL, take_kernel },
-	{ CUPTI_COPY, take_copy },
-	{ CUPTI_MEMSET, take_memset },
-	{ CUPTI_PEER_COPY, take_peer_copy },
-	{ CUPTI_MEMORY, take_memory },
+} converters[] = {
+	{ CUPTI_CONCURRENT_KERNEL, convert_kernel },
+	{ CUPTI_COPY, convert_copy },
+	{ CUPTI_MEMSET, convert_memset },
+	{ CUPTI_PEER_COPY, convert_peer_copy },
+	{ CUPTI_MEMORY, convert_memory },
 };
 
-static void take_record(const struct reading *reading, const uint8_t *record)
+static void convert_record(const struct reading *reading, const uint8_t *record)
 {
 	enum cupti_kind kind = layout_kind(record);
 
-	for (unsigned i = 0; i < ARRAY_SIZE(takers); i++)
-		if (takers[i].kind == kind)
-			takers[i].take(reading, record);
+	for (unsigned i = 0; i < ARRAY_SIZE(converters); i++)
+		if (converters[i].kind == kind)
+			converters[i].take(reading, record);
 }
 
-static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
+static void convert_records(struct reading *reading, uint8_t *buffer, size_t valid)
 {
 	const uint8_t *record = NULL;
 	uint64_t count = 0;
@@ -257,7 +257,7 @@ static void take_records(struct reading *reading, uint8_t *buffer, size_t valid)
 	while (!cupti->next_record(buffer, valid, &record) && record) {
 		while (!writer_has_room(reading->writer, ROOM_BYTES) && reading->naps++ < NAPS_MAX)
 			sleep_ns(NAP_NS);
-		take_record(reading, record);
+		convert_record(reading, record);
 		count++;
 	}
 	__atomic_fetch_add(&wear.records, count, __ATOMIC_RELAXED);
@@ -282,7 +282,7 @@ static void count_dropped(void *context, uint32_t stream)
 		__atomic_fetch_add(&tally.dropped, count, __ATOMIC_RELAXED);
 }
 
-void activities_take(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
+void activities_convert(void *context, uint32_t stream, uint8_t *buffer, size_t size, size_t valid)
 {
 	bool is_admitted = writer_admit(&pass);
 	writer_seal seal;
@@ -291,7 +291,7 @@ void activities_take(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 	(void)size;
 	if (reading.writer && valid) {
 		reading.now = clock_now();
-		take_records(&reading, buffer, valid);
+		convert_records(&reading, buffer, valid);
 		count_dropped(context, stream);
 	} else if (valid) {
 		count_unwritten(buffer, valid);
@@ -300,5 +300,5 @@ void activities_take(void *context, uint32_t stream, uint8_t *buffer, size_t siz
 		writer_end(reading.writer, &seal);
 	if (is_admitted)
 		writer_dismiss(&pass);
-	buffer_take_back(buffer, valid);
+	buffer_recycle(buffer, valid);
 }

@@ -39,7 +39,7 @@ static bool buffer_claim(unsigned i)
 }
 
 /* Without a free buffer, CUPTI drops records and counts these. */
-void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
+void buffer_provide(uint8_t **buffer, size_t *size, size_t *record_max)
 {
 	*buffer = NULL;
 	*size = 0;
@@ -52,7 +52,7 @@ void buffer_give(uint8_t **buffer, size_t *size, size_t *record_max)
 		}
 }
 
-void buffer_take_back(uint8_t *buffer, size_t valid)
+void buffer_recycle(uint8_t *buffer, size_t valid)
 {
 	size_t at = (size_t)(buffer - memory);
 	uint64_t *words = (uint64_t *)buffer;
@@ -74,7 +74,7 @@ void buffers_retire(bool is_on)
 	__atomic_store_n(&retires, is_on, __ATOMIC_RELEASE);
 }
 
-uint32_t buffers_out(void)
+uint32_t buffers_in_use(void)
 {
 	uint32_t count = 0;
 

@@ -48,12 +48,12 @@ static bool enqueues[FUNCTIONS_MAX];
 
 static bool function_add(uint32_t number, const struct traced *traced, const char *name)
 {
-	struct traced told = *traced;
+	struct traced announced = *traced;
 
 	if (cuda_writes_stacks())
-		told.values[told.value_count++].kind = VALUE_CALL_STACK;
+		announced.values[announced.value_count++].kind = VALUE_CALL_STACK;
 	functions[number] =
-		function_announce(&told, &(struct function_name){ name, "libcuda.so.1" });
+		function_announce(&announced, &(struct function_name){ name, "libcuda.so.1" });
 	return functions[number] != UNSEEN;
 }
 
@@ -132,7 +132,7 @@ static void call_leave(uint32_t function, const struct cupti_call *call)
 	writer_end(writer, &seal);
 }
 
-void callbacks_take(void *unused, int domain, uint32_t function, const void *data)
+void callbacks_on_call(void *unused, int domain, uint32_t function, const void *data)
 {
 	struct cupti_call call;
 

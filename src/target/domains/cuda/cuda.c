@@ -7,7 +7,7 @@
 
 static const struct domain_hooks *const hooks[] = { &hooks_cuda_runtime, &hooks_nccl };
 
-static bool is_to_try; /* modules have been loaded, or CUDA was not initialized at the last try */
+static bool must_try; /* modules have been loaded, or CUDA was not initialized at the last try */
 
 static bool cuda_start(const struct trace_request *request)
 {
@@ -18,33 +18,33 @@ static bool cuda_start(const struct trace_request *request)
 	cuda_set_stacks(request_has(request, LAUNCH_STACKS));
 	if (cuda_writes_stacks())
 		python_stacks_forget();
-	is_to_try = cuda_written() != 0;
+	must_try = cuda_written() != 0;
 	for (unsigned i = 0; i < DEVICE_WORK_DOMAINS; i++)
 		if (cuda_writes(device_work[i]))
 			fits &= work_start(device_work[i]);
 	return fits;
 }
 
-static void cuda_look(bool have_modules_changed, struct hooks_report *report)
+static void cuda_scan(bool have_modules_changed, struct hooks_report *report)
 {
 	(void)report;
 	if (have_modules_changed && cuda_written())
-		is_to_try = true;
+		must_try = true;
 }
 
 /* A target that has not initialized CUDA is left unchanged: initializing it here would make CUDA
  * unusable in processes that the target forks later. */
-static void cuda_try(void)
+static void cuda_begin(void)
 {
 	struct cuda_driver driver;
 	int count;
 
 	if (!library_find_driver(&driver)) {
-		is_to_try = false;
+		must_try = false;
 		return;
 	}
 	if (!driver.device_count(&count)) {
-		is_to_try = false;
+		must_try = false;
 		if (cuda_session_begin(&driver) && cuda_session_is_on())
 			cuda_session_end(writers_rings());
 	}
@@ -52,10 +52,10 @@ static void cuda_try(void)
 		library_release();
 }
 
-static void cuda_ask(struct hooks_report *report)
+static void cuda_query(struct hooks_report *report)
 {
-	if (!cuda_session_is_on() && is_to_try)
-		cuda_try();
+	if (!cuda_session_is_on() && must_try)
+		cuda_begin();
 	if (!cuda_session_is_on())
 		return;
 	report->domains |= cuda_session_domains();
@@ -70,8 +70,8 @@ const struct runtime runtime_cuda = {
 	.note_count = CUDA_NOTES,
 	.numbers = { CUDA_NUMBERS_FROM, CUDA_NUMBERS },
 	.start = cuda_start,
-	.look = cuda_look,
-	.ask = cuda_ask,
+	.scan = cuda_scan,
+	.query = cuda_query,
 	.stop = cuda_session_end,
 	.forget = cuda_session_forget,
 };

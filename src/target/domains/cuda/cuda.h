@@ -182,17 +182,17 @@ bool cause_find(uint32_t correlation, struct cuda_cause *ret);
 
 /* buffers.c */
 int buffers_open(void) MUST_CHECK;
-cupti_buffer_requested buffer_give;
+cupti_buffer_requested buffer_provide;
 /* Makes a buffer ready for the next request; `valid`: number of bytes that CUPTI wrote. */
-void buffer_take_back(uint8_t *buffer, size_t valid);
-uint32_t buffers_out(void);
+void buffer_recycle(uint8_t *buffer, size_t valid);
+uint32_t buffers_in_use(void);
 /* While on: completed buffers may hold records of unfinished work, and are not used again. */
 void buffers_retire(bool is_on);
 /* Frees the pages of all buffers that CUPTI does not have. */
 void buffers_close(void);
 
 /* devices.c */
-void devices_ask(const struct cuda_driver *driver);
+void devices_query(const struct cuda_driver *driver);
 uint64_t cuda_device(struct writer *writer, uint32_t ordinal);
 uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream);
 
@@ -205,7 +205,7 @@ struct cuda_tally {
 };
 /* Begins a session; care: bits of enum cuda_care. */
 void activities_use(const struct cupti *cupti, uint32_t care);
-cupti_buffer_completed activities_take;
+cupti_buffer_completed activities_convert;
 struct cuda_tally activities_tally(void);
 struct cuda_wear activities_wear(void);
 /* Begins a subscription. */
@@ -230,7 +230,7 @@ void gate_leave(const uint64_t *mark);
 bool callbacks_announce(const struct cupti *cupti);
 void callbacks_enable(const struct cupti *cupti, void *subscriber);
 void callbacks_disable(const struct cupti *cupti, void *subscriber);
-cupti_callback callbacks_take;
+cupti_callback callbacks_on_call;
 
 /* session.c: returns 0, -ENOENT, -ENOTSUP, -EBUSY or -EIO; a note gives the reason. */
 int cuda_session_begin(const struct cuda_driver *driver) MUST_CHECK;

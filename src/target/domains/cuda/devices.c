@@ -23,7 +23,7 @@ struct stream {
 };
 
 static char texts[DEVICES_MAX][TEXT_ROOM];
-static uint32_t told[DEVICES_MAX];
+static uint32_t named[DEVICES_MAX];
 static struct stream streams[STREAMS_MAX];
 
 static size_t add_attribute(const struct cuda_driver *driver, int device, char *text, size_t at,
@@ -63,7 +63,7 @@ static void device_describe(const struct cuda_driver *driver, int ordinal, char 
 	text_add(text, TEXT_ROOM, at, "\n");
 }
 
-void devices_ask(const struct cuda_driver *driver)
+void devices_query(const struct cuda_driver *driver)
 {
 	int count = 0;
 
@@ -73,12 +73,12 @@ void devices_ask(const struct cuda_driver *driver)
 		device_describe(driver, i, texts[i]);
 }
 
-static bool is_told(uint32_t *slot)
+static bool is_named(uint32_t *slot)
 {
 	return __atomic_exchange_n(slot, writers_session(), __ATOMIC_RELAXED) == writers_session();
 }
 
-static bool device_tell(struct writer *writer, uint32_t slot)
+static bool device_write_name(struct writer *writer, uint32_t slot)
 {
 	char plain[TEXT_ROOM];
 	const char *text = texts[slot];
@@ -95,18 +95,18 @@ uint64_t cuda_device(struct writer *writer, uint32_t ordinal)
 	uint32_t slot = MIN(ordinal, DEVICES_MAX - 1);
 
 	work_name(writer, NAME_DEVICE, 0, "type=cpu\nname=host\n");
-	if (!is_told(&told[slot]) && !device_tell(writer, slot))
-		__atomic_store_n(&told[slot], 0, __ATOMIC_RELAXED);
+	if (!is_named(&named[slot]) && !device_write_name(writer, slot))
+		__atomic_store_n(&named[slot], 0, __ATOMIC_RELAXED);
 	return CUDA_NUMBERS_FROM + slot;
 }
 
-static void stream_tell(struct writer *writer, struct stream *slot, uint64_t number,
-			uint32_t context, uint32_t stream)
+static void stream_write_name(struct writer *writer, struct stream *slot, uint64_t number,
+			      uint32_t context, uint32_t stream)
 {
 	char text[64];
 	size_t at;
 
-	if (is_told(&slot->session))
+	if (is_named(&slot->session))
 		return;
 	at = text_add(text, sizeof(text), 0, "stream ");
 	at = text_add_number(text, sizeof(text), at, stream);
@@ -127,7 +127,7 @@ uint64_t cuda_stream(struct writer *writer, uint32_t context, uint32_t stream)
 
 		if (!slot_claim(&streams[at].key, key))
 			continue;
-		stream_tell(writer, &streams[at], STREAMS_FROM + at, context, stream);
+		stream_write_name(writer, &streams[at], STREAMS_FROM + at, context, stream);
 		return STREAMS_FROM + at;
 	}
 	return 0;

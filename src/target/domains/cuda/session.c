@@ -53,7 +53,7 @@ uint32_t cuda_session_domains(void)
 
 static int session_refuse(enum cuda_note note, int code)
 {
-	note_say(&cuda_notes[note]);
+	note_raise(&cuda_notes[note]);
 	return code;
 }
 
@@ -109,7 +109,7 @@ static void session_disable(void)
 
 static int session_subscribe(void)
 {
-	int r = session.cupti.subscribe(&session.subscriber, callbacks_take, NULL);
+	int r = session.cupti.subscribe(&session.subscriber, callbacks_on_call, NULL);
 
 	if (r == ALREADY_SUBSCRIBED)
 		return session_refuse(SAY_CUDA_HELD, -EBUSY);
@@ -129,7 +129,7 @@ static int session_find(const struct cuda_driver *driver)
 	if (session.care & CARE_REFUSE)
 		return session_refuse(SAY_CUDA_HAZARD, -ENOTSUP);
 	if (!hazards_are_known(version))
-		note_say(&cuda_notes[SAY_CUDA_UNCHECKED]);
+		note_raise(&cuda_notes[SAY_CUDA_UNCHECKED]);
 	return 0;
 }
 
@@ -144,7 +144,7 @@ static int session_prepare(void)
 		r = -ENOSPC;
 	if (r)
 		return r;
-	devices_ask(&session.driver);
+	devices_query(&session.driver);
 	cuda_clock_set(&session.cupti);
 	activities_use(&session.cupti, session.care);
 	return 0;
@@ -160,7 +160,7 @@ static int session_open(void)
 		return r;
 	session.is_on = true;
 	activities_renew();
-	if (session.cupti.register_buffers(buffer_give, activities_take))
+	if (session.cupti.register_buffers(buffer_provide, activities_convert))
 		return session_refuse(SAY_CUDA_REFUSED, -EIO);
 	session_set_zeroed(1);
 	session_enable();
@@ -182,11 +182,11 @@ int cuda_session_begin(const struct cuda_driver *driver)
 static void session_drain(void)
 {
 	(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
-	for (unsigned i = 0; i < DRAIN_STEPS && buffers_out(); i++) {
+	for (unsigned i = 0; i < DRAIN_STEPS && buffers_in_use(); i++) {
 		sleep_ns(DRAIN_STEP_NS);
 		(void)session.cupti.flush(FLUSH_WHAT_IS_DONE);
 	}
-	if (!buffers_out())
+	if (!buffers_in_use())
 		return;
 	buffers_retire(true);
 	(void)session.cupti.flush(FLUSH_ALL);
@@ -205,24 +205,24 @@ static void session_close(void)
 	session.is_on = false;
 }
 
-static void session_tell(struct rings *rings)
+static void session_report(struct rings *rings)
 {
 	struct cuda_tally tally = activities_tally();
 
 	rings->work_cut += (uint32_t)MIN(tally.cut, (uint64_t)UINT32_MAX);
 	rings->work_lost += (uint32_t)MIN(tally.dropped + tally.unwritten, (uint64_t)UINT32_MAX);
 	if (tally.dropped || tally.unwritten)
-		note_say(&cuda_notes[SAY_CUDA_DROPPED]);
+		note_raise(&cuda_notes[SAY_CUDA_DROPPED]);
 	if (tally.misled)
-		note_say(&cuda_notes[SAY_CUDA_MISLED]);
+		note_raise(&cuda_notes[SAY_CUDA_MISLED]);
 	if (session.care & CARE_STAY)
-		note_say(&cuda_notes[SAY_CUDA_STAYS]);
+		note_raise(&cuda_notes[SAY_CUDA_STAYS]);
 }
 
 static void session_leave(struct rings *rings)
 {
 	buffers_close();
-	session_tell(rings);
+	session_report(rings);
 	causes_close();
 	library_release();
 }
@@ -239,7 +239,7 @@ void cuda_session_end(struct rings *rings)
 static void session_renew(void)
 {
 	session_close();
-	note_say(&cuda_notes[SAY_CUDA_RENEWED]);
+	note_raise(&cuda_notes[SAY_CUDA_RENEWED]);
 	if (!session_open())
 		return;
 	if (session.is_on)

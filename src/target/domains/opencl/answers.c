@@ -62,8 +62,8 @@ void profiling_before_info(struct hook_around *around, uint64_t *window)
 	opencl_object queue = 0;
 
 	if (!vendor || !shadows_are_wanted() || !writers_are_on() ||
-	    !vendor_ask(vendor, ENTRY_clGetEventInfo, hook_argument(&around->frame, OBJECT),
-			EVENT_QUEUE, &queue, sizeof(queue)) ||
+	    !vendor_query(vendor, ENTRY_clGetEventInfo, hook_argument(&around->frame, OBJECT),
+			  EVENT_QUEUE, &queue, sizeof(queue)) ||
 	    !queue || !shadow_owner(queue))
 		return;
 	around->kept[KEPT_IS_OURS] = 1;
@@ -106,5 +106,5 @@ void vendor_after_address(struct hook_around *around, uint64_t end)
 		}
 	}
 	if (pattern_matches("clEnqueue*", 10, name_asked(around)))
-		shadows_give_up(vendor_with_table(vendor->table));
+		shadows_abandon(vendor_with_table(vendor->table));
 }

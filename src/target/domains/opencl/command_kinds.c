@@ -22,9 +22,9 @@ static uint64_t region_bytes(const struct accepted *accepted, unsigned region, u
 	size_t element = 1;
 
 	if (image)
-		vendor_ask(accepted->vendor, ENTRY_clGetImageInfo,
-			   accepted_argument(accepted, image), IMAGE_ELEMENT_SIZE, &element,
-			   sizeof(element));
+		vendor_query(accepted->vendor, ENTRY_clGetImageInfo,
+			     accepted_argument(accepted, image), IMAGE_ELEMENT_SIZE, &element,
+			     sizeof(element));
 	return counts ? counts[0] * counts[1] * counts[2] * element : 0;
 }
 
@@ -94,8 +94,8 @@ static void describe_migrate(const struct accepted *accepted, struct opencl_work
 	for (uint32_t i = 0; i < MIN(count, OBJECTS_MAX); i++) {
 		size_t size = 0;
 
-		vendor_ask(accepted->vendor, ENTRY_clGetMemObjectInfo, objects[i], MEMORY_SIZE,
-			   &size, sizeof(size));
+		vendor_query(accepted->vendor, ENTRY_clGetMemObjectInfo, objects[i], MEMORY_SIZE,
+			     &size, sizeof(size));
 		sum += size;
 	}
 	describe_migration(work, sum, accepted_argument(accepted, 3));

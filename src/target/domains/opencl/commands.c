@@ -15,7 +15,7 @@ static bool can_follow(const struct opencl_vendor *vendor)
 }
 
 /* Replaces the queue argument by the queue that the call uses. */
-static void take_queue(struct hook_around *around, const struct opencl_vendor *vendor)
+static void replace_queue(struct hook_around *around, const struct opencl_vendor *vendor)
 {
 	opencl_object queue = around->frame.arguments[0];
 	uint64_t token = shadow_enter(vendor, queue);
@@ -25,7 +25,7 @@ static void take_queue(struct hook_around *around, const struct opencl_vendor *v
 }
 
 /* Restores the application's queue. */
-static uint64_t put_back_queue(struct hook_around *around)
+static uint64_t restore_queue(struct hook_around *around)
 {
 	uint64_t token = around->kept[KEPT_SHADOW];
 
@@ -34,13 +34,13 @@ static uint64_t put_back_queue(struct hook_around *around)
 }
 
 /* The driver would call the application's function with limpet's queue. */
-static void look_at_function(const struct hook_around *around, const struct opencl_vendor *vendor)
+static void refuse_function(const struct hook_around *around, const struct opencl_vendor *vendor)
 {
 	unsigned entry = vendor_entry(around->frame.hook);
 
 	if ((entry == ENTRY_clEnqueueSVMFree || entry == ENTRY_clEnqueueSVMFreeARM) &&
 	    hook_argument(&around->frame, 3))
-		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_FUNCTION);
+		shadow_abandon(vendor, around->frame.arguments[0], REFUSED_FUNCTION);
 }
 
 void command_before(struct hook_around *around, uint64_t *window)
@@ -52,8 +52,8 @@ void command_before(struct hook_around *around, uint64_t *window)
 	if (!writers_are_on() || !can_follow(vendor) ||
 	    (opencl_is_timed[entry] && !shadows_are_wanted()))
 		return;
-	look_at_function(around, vendor);
-	take_queue(around, vendor);
+	refuse_function(around, vendor);
+	replace_queue(around, vendor);
 	around->kept[KEPT_POINTER] = hook_argument(&around->frame, event);
 	around->kept[KEPT_SESSION] = writers_session();
 	around->kept[KEPT_EVENT] = NO_EVENT;
@@ -98,7 +98,8 @@ static void command_follow(const struct hook_around *around, const struct opencl
 }
 
 /* Limpet's reference is made and noted before the application can see the event. */
-static void hand_over(struct hook_around *around, const struct opencl_vendor *vendor, uint64_t end)
+static void deliver_event(struct hook_around *around, const struct opencl_vendor *vendor,
+			  uint64_t end)
 {
 	uint64_t event = around->kept[KEPT_EVENT];
 	uint64_t *asked = (uint64_t *)around->kept[KEPT_POINTER];
@@ -124,20 +125,20 @@ void command_after(struct hook_around *around, uint64_t end)
 
 	if (!around->kept[KEPT_SESSION])
 		return;
-	token = put_back_queue(around);
-	hand_over(around, vendor, end);
+	token = restore_queue(around);
+	deliver_event(around, vendor, end);
 	shadow_leave(vendor, around->frame.arguments[0], token);
 }
 
 void queued_before(struct hook_around *around, uint64_t *window)
 {
 	(void)window;
-	take_queue(around, vendor_of(around->frame.hook));
+	replace_queue(around, vendor_of(around->frame.hook));
 }
 
 void queued_after(struct hook_around *around, uint64_t end)
 {
-	uint64_t token = put_back_queue(around);
+	uint64_t token = restore_queue(around);
 
 	(void)end;
 	shadow_leave(vendor_of(around->frame.hook), around->frame.arguments[0], token);
@@ -146,7 +147,7 @@ void queued_after(struct hook_around *around, uint64_t end)
 /* For clFlush and clFinish: calls the function for the application's queue, too. */
 void both_after(struct hook_around *around, uint64_t end)
 {
-	uint64_t token = put_back_queue(around);
+	uint64_t token = restore_queue(around);
 	opencl_object queue = around->frame.arguments[0];
 
 	(void)end;
@@ -174,7 +175,7 @@ static void mark_barrier(const struct hook_around *around, const struct opencl_v
 void barrier_after(struct hook_around *around, uint64_t end)
 {
 	const struct opencl_vendor *vendor = vendor_of(around->frame.hook);
-	uint64_t token = put_back_queue(around);
+	uint64_t token = restore_queue(around);
 
 	(void)end;
 	if (shadows_are_wanted() && writers_are_on() && vendor &&
@@ -192,7 +193,7 @@ void listed_before(struct hook_around *around, uint64_t *window)
 
 	(void)window;
 	for (uint32_t i = 0; vendor && queues && i < MIN(count, OBJECTS_MAX); i++)
-		shadow_give_up(vendor, queues[i], REFUSED_BUFFERS);
+		shadow_abandon(vendor, queues[i], REFUSED_BUFFERS);
 }
 
 /* A call that changes a queue's properties. */
@@ -202,7 +203,7 @@ void queue_before_change(struct hook_around *around, uint64_t *window)
 
 	(void)window;
 	if (vendor && around->frame.arguments[0])
-		shadow_give_up(vendor, around->frame.arguments[0], REFUSED_CHANGED);
+		shadow_abandon(vendor, around->frame.arguments[0], REFUSED_CHANGED);
 }
 
 /* Describes the queue again, with its new properties. */
@@ -212,5 +213,5 @@ void queue_after_change(struct hook_around *around, uint64_t end)
 
 	(void)end;
 	if (vendor && around->frame.arguments[0] && writers_are_on() && !shadows_are_wanted())
-		queue_meet_again(vendor, around->frame.arguments[0]);
+		queue_describe_again(vendor, around->frame.arguments[0]);
 }

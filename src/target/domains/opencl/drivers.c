@@ -225,7 +225,7 @@ static bool is_hooked_still(const struct opencl_vendor *vendor)
 	return true;
 }
 
-static bool take_platform(opencl_object platform, struct hooks_report *report)
+static bool hook_platform(opencl_object platform, struct hooks_report *report)
 {
 	uint64_t *table = vendor_table_of(platform);
 	struct opencl_vendor *vendor = table ? vendor_with_table(table) : NULL;
@@ -246,7 +246,7 @@ static bool take_platform(opencl_object platform, struct hooks_report *report)
 	return vendor->hooked > 0;
 }
 
-static bool take_platforms(get_platforms *get, struct hooks_report *report)
+static bool hook_platforms(get_platforms *get, struct hooks_report *report)
 {
 	opencl_object platforms[PLATFORMS_MAX];
 	uint32_t count = 0;
@@ -255,25 +255,25 @@ static bool take_platforms(get_platforms *get, struct hooks_report *report)
 	if (!get || get(PLATFORMS_MAX, platforms, &count))
 		return false;
 	for (uint32_t i = 0; i < MIN(count, PLATFORMS_MAX); i++)
-		is_hooked |= take_platform(platforms[i], report);
+		is_hooked |= hook_platform(platforms[i], report);
 	return is_hooked;
 }
 
 /* dlopen waits for a load in progress, and keeps the driver loaded. */
-static bool take_candidate(const char *path, struct hooks_report *report)
+static bool hook_candidate(const char *path, struct hooks_report *report)
 {
 	void *handle = libc_open(path, RTLD_LAZY | RTLD_NOLOAD);
 	get_address *ask = handle ? libc_symbol(handle, "clGetExtensionFunctionAddress") : NULL;
 	bool is_hooked = false;
 
 	if (ask)
-		is_hooked = take_platforms((get_platforms *)ask("clIcdGetPlatformIDsKHR"), report);
+		is_hooked = hook_platforms((get_platforms *)ask("clIcdGetPlatformIDsKHR"), report);
 	if (handle)
 		libc_close(handle);
 	return is_hooked;
 }
 
-static void take_objects(struct hooks_report *report)
+static void hook_objects(struct hooks_report *report)
 {
 	struct object_table found;
 
@@ -289,7 +289,7 @@ static void take_objects(struct hooks_report *report)
 }
 
 /* Hooks object tables of an earlier session again. */
-static void take_old_objects(struct hooks_report *report)
+static void hook_known_objects(struct hooks_report *report)
 {
 	struct object_table found;
 
@@ -301,7 +301,7 @@ static void take_old_objects(struct hooks_report *report)
 	}
 }
 
-bool drivers_look(bool have_modules_changed, struct hooks_report *report)
+bool drivers_scan(bool have_modules_changed, struct hooks_report *report)
 {
 	static struct candidates candidates;
 	bool is_hooked = false;
@@ -310,10 +310,10 @@ bool drivers_look(bool have_modules_changed, struct hooks_report *report)
 		candidates.count = 0;
 		got_each_module(note_candidate, &candidates);
 		for (unsigned i = 0; i < candidates.count; i++)
-			is_hooked |= take_candidate(candidates.paths[i], report);
+			is_hooked |= hook_candidate(candidates.paths[i], report);
 		if (is_hooked)
-			take_old_objects(report);
+			hook_known_objects(report);
 	}
-	take_objects(report);
+	hook_objects(report);
 	return is_hooked;
 }

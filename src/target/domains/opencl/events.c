@@ -56,14 +56,14 @@ static void pending_count(uint32_t session, int32_t change)
 {
 	uint64_t now = __atomic_load_n(&pending, __ATOMIC_RELAXED);
 
-	/* Release: pairs with the acquire in under_way(). */
+	/* Release: pairs with the acquire in count_pending(). */
 	while (now >> 32 == session &&
 	       !__atomic_compare_exchange_n(&pending, &now, now + (uint64_t)(int64_t)change, true,
 					    __ATOMIC_RELEASE, __ATOMIC_RELAXED))
 		;
 }
 
-static struct opencl_command *take_used(void)
+static struct opencl_command *pop_free(void)
 {
 	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_ACQUIRE);
 
@@ -79,9 +79,9 @@ static struct opencl_command *take_used(void)
 	return NULL;
 }
 
-static struct opencl_command *command_take(void)
+static struct opencl_command *command_allocate(void)
 {
-	struct opencl_command *used = take_used();
+	struct opencl_command *used = pop_free();
 	uint32_t index;
 
 	if (used)
@@ -94,7 +94,7 @@ static struct opencl_command *command_take(void)
 	return index < COMMANDS_MAX ? &commands[index] : NULL;
 }
 
-static void command_give(struct opencl_command *command)
+static void command_free(struct opencl_command *command)
 {
 	uint32_t number = (uint32_t)(command - commands) + 1;
 	uint64_t head = __atomic_load_n(&free_list, __ATOMIC_RELAXED), next;
@@ -151,7 +151,7 @@ static bool write_copy(struct writer *writer, const struct opencl_command *comma
 	return work_write(writer, DOMAIN_COPY, times->begin, times->end, values);
 }
 
-static void write_down(const struct opencl_command *command, const struct opencl_times *times)
+static void record_write(const struct opencl_command *command, const struct opencl_times *times)
 {
 	writer_seal seal;
 	struct writer *writer = writer_begin(&seal);
@@ -170,7 +170,7 @@ static void command_release(const struct opencl_command *command)
 	vendor_call(command->vendor, ENTRY_clReleaseEvent, command->event);
 }
 
-/* The second of the two, the driver's call and let_go(), frees the slot. */
+/* The second of the two, the driver's call and release_reference(), frees the slot. */
 static void command_end(struct opencl_command *command)
 {
 	uint32_t before = __atomic_exchange_n(&command->holding, DONE, __ATOMIC_ACQ_REL);
@@ -178,11 +178,11 @@ static void command_end(struct opencl_command *command)
 	if (before == HELD)
 		command_release(command);
 	if (before != LETTING_GO)
-		command_give(command);
+		command_free(command);
 }
 
 /* Times are read in any case: they are used to estimate other commands of the queue. */
-static void command_tell(const struct opencl_command *command)
+static void command_record(const struct opencl_command *command)
 {
 	uint64_t now = clock_ticks();
 	struct opencl_times times = { 0, 0 };
@@ -192,9 +192,9 @@ static void command_tell(const struct opencl_command *command)
 	if (!opencl_writes(command->work.domain))
 		return;
 	if (now)
-		write_down(command, &times);
+		record_write(command, &times);
 	else
-		writer_lose();
+		writer_count_lost();
 }
 
 /* A failed command has done nothing. */
@@ -205,7 +205,7 @@ static void on_done(opencl_object event, int32_t status, void *context)
 
 	(void)event;
 	if (status >= 0 && session == writers_session() && writers_are_on())
-		command_tell(command);
+		command_record(command);
 	command_end(command);
 	pending_count(session, -1);
 }
@@ -213,7 +213,7 @@ static void on_done(opencl_object event, int32_t status, void *context)
 void event_follow(const struct opencl_command *given)
 {
 	set_callback *set = (set_callback *)given->vendor->functions[ENTRY_clSetEventCallback];
-	struct opencl_command *command = command_take();
+	struct opencl_command *command = command_allocate();
 
 	if (!command) {
 		__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
@@ -232,7 +232,7 @@ void event_follow(const struct opencl_command *given)
 	pending_count(given->session, -1);
 }
 
-static void let_go(struct opencl_command *command)
+static void release_reference(struct opencl_command *command)
 {
 	uint32_t held = HELD, letting = LETTING_GO;
 
@@ -242,11 +242,11 @@ static void let_go(struct opencl_command *command)
 	command_release(command);
 	if (!__atomic_compare_exchange_n(&command->holding, &letting, LET_GO, false,
 					 __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		command_give(command);
+		command_free(command);
 }
 
 /* Releases limpet's references; the driver keeps events of unfinished commands. */
-static void let_go_of_all(void)
+static void release_all(void)
 {
 	uint32_t session = writers_session();
 	uint32_t used = __atomic_load_n(&fresh, __ATOMIC_ACQUIRE);
@@ -261,12 +261,12 @@ static void let_go_of_all(void)
 		driver = vendor_keep(command->vendor);
 		if (!driver)
 			continue; /* the driver was unloaded with its events */
-		let_go(command);
+		release_reference(command);
 		got_release(driver);
 	}
 }
 
-static uint32_t under_way(void)
+static uint32_t count_pending(void)
 {
 	/* Acquire: pairs with pending_count(); the records of counted-down commands are written. */
 	return (uint32_t)__atomic_load_n(&pending, __ATOMIC_ACQUIRE);
@@ -276,11 +276,11 @@ uint32_t events_drain(uint32_t deadline_ms)
 {
 	uint32_t left;
 
-	for (uint32_t i = 0; i < deadline_ms && under_way(); i++)
+	for (uint32_t i = 0; i < deadline_ms && count_pending(); i++)
 		sleep_ns(PAUSE_NS);
-	left = under_way();
+	left = count_pending();
 	if (left)
-		let_go_of_all();
+		release_all();
 	return left;
 }
 
@@ -315,8 +315,8 @@ bool event_references(const struct opencl_vendor *vendor, opencl_object event, u
 	for (unsigned i = 0; i < ASK_TRIES; i++) {
 		bool is_sure = find_reference(event, &before);
 
-		if (!vendor_ask(vendor, ENTRY_clGetEventInfo, event, EVENT_REFERENCES, ret,
-				sizeof(*ret)))
+		if (!vendor_query(vendor, ENTRY_clGetEventInfo, event, EVENT_REFERENCES, ret,
+				  sizeof(*ret)))
 			return false;
 		is_sure &= find_reference(event, &after);
 		*ret -= before;

@@ -58,7 +58,7 @@ static uint64_t number_of_long_name(get_kernel_info *ask, opencl_object kernel, 
 	return number;
 }
 
-static uint64_t ask_number(const struct opencl_vendor *vendor, opencl_object kernel)
+static uint64_t query_number(const struct opencl_vendor *vendor, opencl_object kernel)
 {
 	get_kernel_info *ask = (get_kernel_info *)vendor->functions[ENTRY_clGetKernelInfo];
 	char text[SHORT_NAME];
@@ -79,9 +79,9 @@ uint64_t kernel_number(const struct opencl_vendor *vendor, opencl_object kernel)
 	uint64_t known = __atomic_load_n(cache_of(kernel), __ATOMIC_RELAXED);
 	uint64_t number = known & NUMBER_MASK;
 
-	if (known >> NUMBER_BITS == kernel && work_kernel_is_told(number))
+	if (known >> NUMBER_BITS == kernel && work_kernel_is_named(number))
 		return number;
-	number = ask_number(vendor, kernel);
+	number = query_number(vendor, kernel);
 	kernel_remember(kernel, number);
 	return number;
 }

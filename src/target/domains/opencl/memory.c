@@ -98,7 +98,7 @@ struct change {
 	uint64_t begin, end;
 };
 
-static void write_down(const struct change *change)
+static void record_write(const struct change *change)
 {
 	const uint64_t values[] = {
 		change->size,   change->address, change->device, change->operation, 0, 0,
@@ -110,7 +110,7 @@ static void write_down(const struct change *change)
 	if (!opencl_writes(DOMAIN_MEMORY))
 		return;
 	if (!change->end) {
-		writer_lose();
+		writer_count_lost();
 		return;
 	}
 	writer = writer_begin(&seal);
@@ -134,7 +134,7 @@ static void on_destroyed(opencl_object object, void *context)
 				  known->device, known->thread, now,         now };
 	known_forget(known);
 	if (writers_are_on())
-		write_down(&change);
+		record_write(&change);
 }
 
 /* Sub-buffers and views have no memory of their own. */
@@ -142,18 +142,18 @@ static bool has_memory(const struct opencl_vendor *vendor, opencl_object object,
 {
 	opencl_object parent = 0;
 
-	vendor_ask(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_PARENT, &parent,
-		   sizeof(parent));
-	return !parent && vendor_ask(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_SIZE,
-				     ret_size, sizeof(*ret_size));
+	vendor_query(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_PARENT, &parent,
+		     sizeof(parent));
+	return !parent && vendor_query(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_SIZE,
+				       ret_size, sizeof(*ret_size));
 }
 
 static uint32_t device_of(const struct opencl_vendor *vendor, opencl_object object)
 {
 	opencl_object context = 0;
 
-	if (!vendor_ask(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_CONTEXT, &context,
-			sizeof(context)))
+	if (!vendor_query(vendor, ENTRY_clGetMemObjectInfo, object, MEMORY_CONTEXT, &context,
+			  sizeof(context)))
 		return 0;
 	return device_of_context(vendor, context);
 }
@@ -185,8 +185,8 @@ void memory_after_create(struct hook_around *around, uint64_t end)
 	if (!vendor || !object || !writers_are_on() || !has_memory(vendor, object, &size))
 		return;
 	device = device_of(vendor, object);
-	write_down(&(struct change){ size, object, MEMORY_ALLOCATE, around->frame.begin, device,
-				     (uint32_t)thread_number(), around->frame.begin, end });
+	record_write(&(struct change){ size, object, MEMORY_ALLOCATE, around->frame.begin, device,
+				       (uint32_t)thread_number(), around->frame.begin, end });
 	object_follow(vendor, object, size, device);
 }
 
@@ -227,8 +227,8 @@ void memory_after_svm_alloc(struct hook_around *around, uint64_t end)
 	known = known_add(&objects, address, size);
 	if (known)
 		known->device = device;
-	write_down(&(struct change){ size, address, MEMORY_ALLOCATE, around->frame.begin, device,
-				     (uint32_t)thread_number(), around->frame.begin, end });
+	record_write(&(struct change){ size, address, MEMORY_ALLOCATE, around->frame.begin, device,
+				       (uint32_t)thread_number(), around->frame.begin, end });
 }
 
 /* Memory allocated before the attach has no known size. */
@@ -249,7 +249,7 @@ void memory_free_shared(const struct hook_around *around, uint64_t address, uint
 		change.device = known->device;
 		known_forget(known);
 	}
-	write_down(&change);
+	record_write(&change);
 }
 
 /* Another thread may have allocated the address again: then its free has no size. */

@@ -34,25 +34,25 @@ static bool opencl_start(const struct trace_request *request)
 }
 
 /* A libOpenCL.so that is itself a driver cannot be hooked: no calls go through a table. */
-static void tell_driver(void)
+static void note_driver(void)
 {
 	if (!has_driver && got_has_module("libOpenCL.so*"))
-		note_say(&opencl_notes[SAY_NO_DRIVER]);
+		note_raise(&opencl_notes[SAY_NO_DRIVER]);
 	else
-		note_take_back(&opencl_notes[SAY_NO_DRIVER]);
+		note_withdraw(&opencl_notes[SAY_NO_DRIVER]);
 }
 
-static void opencl_look(bool have_modules_changed, struct hooks_report *report)
+static void opencl_scan(bool have_modules_changed, struct hooks_report *report)
 {
 	if (opencl_written())
 		shadows_settle();
-	if (opencl_written() && drivers_look(have_modules_changed, report)) {
+	if (opencl_written() && drivers_scan(have_modules_changed, report)) {
 		report->domains |= opencl_written();
 		has_driver = true;
 	}
 	if (opencl_written() && have_modules_changed)
-		tell_driver();
-	shadows_look();
+		note_driver();
+	shadows_check();
 }
 
 /* Runs while hooks are installed: later commands go to the application's queues. */
@@ -72,7 +72,7 @@ static void opencl_drain(struct rings *rings)
 	for (uint32_t i = 0; i < QUEUES_MS && shadows_left(); i++)
 		sleep_ns(PAUSE_NS);
 	rings->queues_left += shadows_left();
-	shadows_tell(rings);
+	shadows_report(rings);
 }
 
 static void opencl_forget(void)
@@ -87,7 +87,7 @@ const struct runtime runtime_opencl = {
 	.note_count = OPENCL_NOTES,
 	.numbers = { OPENCL_NUMBERS_FROM, OPENCL_NUMBERS },
 	.start = opencl_start,
-	.look = opencl_look,
+	.scan = opencl_scan,
 	.stop = opencl_stop,
 	.drain = opencl_drain,
 	.forget = opencl_forget,

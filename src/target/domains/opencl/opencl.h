@@ -110,8 +110,8 @@ const struct opencl_vendor *vendor_of(const struct hook *hook);
 unsigned vendor_entry(const struct hook *hook);
 
 /* Queries a property of an object: clGetXInfo(object, name, size, value). False: unknown. */
-bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
-		uint32_t name, void *value, size_t size);
+bool vendor_query(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
+		  uint32_t name, void *value, size_t size);
 
 /* Keeps the driver loaded until got_release(); NULL if it was unloaded. */
 void *vendor_keep(const struct opencl_vendor *vendor);
@@ -125,13 +125,13 @@ struct object_table {
 	uint64_t *table; /* NULL: another thread is noting it */
 	uint32_t slot_count;
 };
-void vendor_meet(const struct opencl_vendor *vendor, opencl_object object);
+void vendor_note_object(const struct opencl_vendor *vendor, opencl_object object);
 bool vendor_object_table(uint32_t index, struct object_table *ret);
 traced_after vendor_after_context;
 
 /* drivers.c: finds and hooks the tables of drivers when modules were loaded, and tables of objects.
  * True if a driver's table is hooked. */
-bool drivers_look(bool have_modules_changed, struct hooks_report *report);
+bool drivers_scan(bool have_modules_changed, struct hooks_report *report);
 
 /* queues.c */
 struct opencl_queue {
@@ -161,11 +161,11 @@ uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object con
 /* The offset of this device's clock: nanoseconds to add for CLOCK_BOOTTIME. */
 int64_t *device_clock(uint32_t number);
 /* The driver has just returned this handle for a new queue, whatever had it before. */
-void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle);
+void queue_describe_again(const struct opencl_vendor *vendor, opencl_object handle);
 traced_after queue_after_create;
 /* Name a profiling queue, with a number of its own; a queue whose times are estimated. */
 void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret);
-void queue_say_refusal(const struct opencl_queue *queue, const char *why);
+void queue_name_refused(const struct opencl_queue *queue, const char *why);
 /* Releases the events kept for device times. */
 void queues_stop(void);
 
@@ -198,10 +198,10 @@ void shadows_start(bool wanted);
 void shadows_stop(void);
 /* Number of limpet's queues that still exist. */
 uint32_t shadows_left(void);
-void shadows_tell(struct rings *rings);
+void shadows_report(struct rings *rings);
 void shadows_forget(void);
 /* Called periodically on limpet's thread. */
-void shadows_look(void);
+void shadows_check(void);
 /* Marks drivers all of whose calls are seen by now: their queues may get shadows. */
 void shadows_settle(void);
 
@@ -219,9 +219,9 @@ void shadow_drop(struct opencl_shadow *shadow);
 /* Consumes one reference of the event, which is in limpet's or in the application's queue. */
 void shadow_note_barrier(struct opencl_queue *queue, opencl_object event, bool is_in_ours);
 /* Returns to the application's queue for good. */
-void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
+void shadow_abandon(const struct opencl_vendor *vendor, opencl_object handle,
 		    enum opencl_refusal why);
-void shadows_give_up(struct opencl_vendor *vendor);
+void shadows_abandon(struct opencl_vendor *vendor);
 
 /* For answers.c: the application's queue of a limpet queue, or 0; corrected reference counts. */
 opencl_object shadow_owner(opencl_object queue);

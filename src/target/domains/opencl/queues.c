@@ -37,7 +37,7 @@ void queues_start(void)
 		devices[i] = (struct device){ 0 };
 }
 
-static bool name_say(enum name_space space, uint32_t number, const char *text)
+static bool name_write(enum name_space space, uint32_t number, const char *text)
 {
 	writer_seal seal;
 	struct writer *writer = writer_begin(&seal);
@@ -53,7 +53,7 @@ static size_t add_property(const struct opencl_vendor *vendor, opencl_object dev
 {
 	char value[TEXT_ROOM] = "";
 
-	if (!vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, name, value, sizeof(value)))
+	if (!vendor_query(vendor, ENTRY_clGetDeviceInfo, device, name, value, sizeof(value)))
 		return at;
 	value[sizeof(value) - 1] = 0;
 	at = text_add(text, 4 * TEXT_ROOM, at, key);
@@ -61,32 +61,33 @@ static size_t add_property(const struct opencl_vendor *vendor, opencl_object dev
 	return text_add(text, 4 * TEXT_ROOM, at, "\n");
 }
 
-static bool say_device(const struct opencl_vendor *vendor, opencl_object device, uint32_t number)
+static bool write_device_name(const struct opencl_vendor *vendor, opencl_object device,
+			      uint32_t number)
 {
 	char text[4 * TEXT_ROOM], platform_name[TEXT_ROOM] = "";
 	opencl_object platform = 0;
 	uint64_t type = 0;
 	size_t at;
 
-	vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_TYPE, &type, sizeof(type));
+	vendor_query(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_TYPE, &type, sizeof(type));
 	at = text_add(text, sizeof(text), 0,
 		      type & TYPE_GPU   ? "type=gpu\n"
 		      : type & TYPE_CPU ? "type=cpu\n"
 					: "type=accelerator\n");
 	at = add_property(vendor, device, text, at, "name=", DEVICE_NAME);
 	at = add_property(vendor, device, text, at, "vendor=", DEVICE_VENDOR);
-	if (vendor_ask(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_PLATFORM, &platform,
-		       sizeof(platform)) &&
-	    vendor_ask(vendor, ENTRY_clGetPlatformInfo, platform, PLATFORM_NAME, platform_name,
-		       sizeof(platform_name))) {
+	if (vendor_query(vendor, ENTRY_clGetDeviceInfo, device, DEVICE_PLATFORM, &platform,
+			 sizeof(platform)) &&
+	    vendor_query(vendor, ENTRY_clGetPlatformInfo, platform, PLATFORM_NAME, platform_name,
+			 sizeof(platform_name))) {
 		at = text_add(text, sizeof(text), at, "product=");
 		at = text_add(text, sizeof(text), at, platform_name);
 		text_add(text, sizeof(text), at, "\n");
 	}
-	return name_say(NAME_DEVICE, number, text);
+	return name_write(NAME_DEVICE, number, text);
 }
 
-static void say_host(void)
+static void write_host_name(void)
 {
 	writer_seal seal;
 	struct writer *writer = writer_begin(&seal);
@@ -108,13 +109,13 @@ static bool slot_claim(opencl_object *slot, opencl_object handle)
 }
 
 /* Writes the name before the number is used; writing it twice does no harm. */
-static void device_introduce(const struct opencl_vendor *vendor, struct device *device,
+static void name_device_once(const struct opencl_vendor *vendor, struct device *device,
 			     uint32_t number)
 {
 	if (__atomic_load_n(&device->session, __ATOMIC_RELAXED) == writers_session())
 		return;
-	say_host();
-	if (say_device(vendor, device->handle, number))
+	write_host_name();
+	if (write_device_name(vendor, device->handle, number))
 		__atomic_store_n(&device->session, writers_session(), __ATOMIC_RELAXED);
 }
 
@@ -125,7 +126,7 @@ uint32_t device_number(const struct opencl_vendor *vendor, opencl_object handle)
 
 		if (!slot_claim(&devices[i].handle, handle))
 			continue;
-		device_introduce(vendor, &devices[i], number);
+		name_device_once(vendor, &devices[i], number);
 		return number;
 	}
 	return 0;
@@ -135,8 +136,8 @@ uint32_t device_of_context(const struct opencl_vendor *vendor, opencl_object con
 {
 	opencl_object found[DEVICES_ROOM] = { 0 };
 
-	if (!vendor_ask(vendor, ENTRY_clGetContextInfo, context, CONTEXT_DEVICES, found,
-			sizeof(found)))
+	if (!vendor_query(vendor, ENTRY_clGetContextInfo, context, CONTEXT_DEVICES, found,
+			  sizeof(found)))
 		return 0;
 	return device_number(vendor, found[0]);
 }
@@ -149,8 +150,8 @@ int64_t *device_clock(uint32_t number)
 }
 
 /* `known`: the application's queue. */
-static void say_queue(const struct opencl_queue *queue, const struct opencl_queue *known,
-		      const char *more, const char *why)
+static void write_queue_name(const struct opencl_queue *queue, const struct opencl_queue *known,
+			     const char *more, const char *why)
 {
 	char text[TEXT_ROOM];
 	size_t at = text_add(text, sizeof(text), 0, "OpenCL queue ");
@@ -159,7 +160,7 @@ static void say_queue(const struct opencl_queue *queue, const struct opencl_queu
 	at = text_add(text, sizeof(text), at, queue->is_ordered ? "" : ", out of order");
 	at = text_add(text, sizeof(text), at, more);
 	text_add(text, sizeof(text), at, why);
-	name_say(NAME_QUEUE, queue->number, text);
+	name_write(NAME_QUEUE, queue->number, text);
 }
 
 static uint32_t next_number(void)
@@ -174,12 +175,12 @@ void queue_view(const struct opencl_queue *queue, struct opencl_queue *ret)
 	ret->device = queue->device;
 	ret->device_handle = queue->device_handle;
 	ret->has_profiling = true;
-	say_queue(ret, queue, ", device times", "");
+	write_queue_name(ret, queue, ", device times", "");
 }
 
-void queue_say_refusal(const struct opencl_queue *queue, const char *why)
+void queue_name_refused(const struct opencl_queue *queue, const char *why)
 {
-	say_queue(queue, queue, ", times estimated: ", why);
+	write_queue_name(queue, queue, ", times estimated: ", why);
 }
 
 /* Queries the driver before the queue is published. */
@@ -189,16 +190,16 @@ static bool queue_describe(const struct opencl_vendor *vendor, opencl_object han
 	uint64_t properties = 0;
 
 	*ret = (struct opencl_queue){ .handle = handle, .vendor = vendor };
-	if (!vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_DEVICE,
-			&ret->device_handle, sizeof(ret->device_handle)) ||
-	    !vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_PROPERTIES, &properties,
-			sizeof(properties)))
+	if (!vendor_query(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_DEVICE,
+			  &ret->device_handle, sizeof(ret->device_handle)) ||
+	    !vendor_query(vendor, ENTRY_clGetCommandQueueInfo, handle, QUEUE_PROPERTIES,
+			  &properties, sizeof(properties)))
 		return false;
 	ret->is_ordered = !(properties & ORDERLESS);
 	ret->has_profiling = properties & PROFILES;
 	ret->device = device_number(vendor, ret->device_handle);
 	ret->number = next_number();
-	say_queue(ret, ret, ret->has_profiling ? ", profiling" : "", "");
+	write_queue_name(ret, ret, ret->has_profiling ? ", profiling" : "", "");
 	return true;
 }
 
@@ -237,7 +238,7 @@ static void release_kept(const struct opencl_vendor *vendor, opencl_object *kept
 		vendor_call(vendor, ENTRY_clReleaseEvent, event);
 }
 
-static void let_go(struct opencl_queue *queue)
+static void release_events(struct opencl_queue *queue)
 {
 	release_kept(queue->vendor, &queue->first);
 	release_kept(queue->vendor, &queue->barrier);
@@ -254,7 +255,7 @@ void queues_stop(void)
 		driver = vendor_keep(queues[i].vendor);
 		if (!driver)
 			continue;
-		let_go(&queues[i]);
+		release_events(&queues[i]);
 		got_release(driver);
 	}
 }
@@ -308,19 +309,19 @@ struct opencl_queue *queue_find(const struct opencl_vendor *vendor, opencl_objec
 	if (known)
 		return await_ready(known);
 	if (handle && !find_slot(handle)) {
-		note_say(&opencl_notes[SAY_MANY_QUEUES]);
+		note_raise(&opencl_notes[SAY_MANY_QUEUES]);
 		return NULL;
 	}
 	return handle && queue_describe(vendor, handle, &made) ? queue_add(&made) : NULL;
 }
 
 /* The driver has just returned this handle for a new queue, whatever had it before. */
-void queue_meet_again(const struct opencl_vendor *vendor, opencl_object handle)
+void queue_describe_again(const struct opencl_vendor *vendor, opencl_object handle)
 {
 	struct opencl_queue *known = find_known(handle), made;
 
 	if (known && queue_describe(vendor, handle, &made)) {
-		let_go(known);
+		release_events(known);
 		queue_fill(known, &made);
 	}
 }
@@ -334,8 +335,8 @@ void queue_after_create(struct hook_around *around, uint64_t end)
 	(void)end;
 	if (!vendor || !handle || !writers_are_on())
 		return;
-	vendor_meet(vendor, handle);
-	queue_meet_again(vendor, handle);
+	vendor_note_object(vendor, handle);
+	queue_describe_again(vendor, handle);
 	queue = shadows_are_wanted() ? queue_find(vendor, handle) : NULL;
 	if (queue)
 		queue->is_new = true; /* it contains no unseen command */

@@ -32,7 +32,7 @@ void shadows_start(bool wanted)
 	timed = refused = 0;
 }
 
-void shadows_tell(struct rings *rings)
+void shadows_report(struct rings *rings)
 {
 	rings->queues_timed += __atomic_load_n(&timed, __ATOMIC_RELAXED);
 	rings->queues_estimated += __atomic_load_n(&refused, __ATOMIC_RELAXED);
@@ -46,8 +46,8 @@ static void queue_refuse(struct opencl_queue *queue, enum opencl_refusal why)
 					 __ATOMIC_RELAXED))
 		return;
 	__atomic_fetch_add(&refused, 1, __ATOMIC_RELAXED);
-	note_say(&opencl_notes[why]);
-	queue_say_refusal(queue, opencl_notes[why].text);
+	note_raise(&opencl_notes[why]);
+	queue_name_refused(queue, opencl_notes[why].text);
 }
 
 /* Creates limpet's queue and its slot; the caller has kept the shadow. */
@@ -55,21 +55,21 @@ static struct opencl_shadow *shadow_make(const struct opencl_vendor *vendor,
 					 struct opencl_queue *queue)
 {
 	opencl_object context = 0, ours = 0;
-	struct opencl_shadow *shadow = shadow_take_slot();
+	struct opencl_shadow *shadow = shadow_claim_slot();
 	uint32_t before;
 
 	if (!shadow) {
 		queue_refuse(queue, REFUSED_MANY);
 		return NULL;
 	}
-	vendor_ask(vendor, ENTRY_clGetCommandQueueInfo, queue->handle, QUEUE_CONTEXT, &context,
-		   sizeof(context));
+	vendor_query(vendor, ENTRY_clGetCommandQueueInfo, queue->handle, QUEUE_CONTEXT, &context,
+		     sizeof(context));
 	before = context_references(vendor, context);
 	ours = twin_make(vendor, queue->handle, context, queue->device_handle);
 	if (!ours || vendor_call(vendor, ENTRY_clRetainCommandQueue, queue->handle)) {
 		if (ours)
 			vendor_call(vendor, ENTRY_clReleaseCommandQueue, ours);
-		shadow_give_slot_back(shadow);
+		shadow_free_slot(shadow);
 		queue_refuse(queue, REFUSED_MAKING);
 		return NULL;
 	}
@@ -244,7 +244,7 @@ opencl_object shadow_programs(uint64_t token, opencl_object handle)
 	return token ? shadow_in(token)->programs : handle;
 }
 
-void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
+void shadow_abandon(const struct opencl_vendor *vendor, opencl_object handle,
 		    enum opencl_refusal why)
 {
 	struct opencl_queue *queue;
@@ -259,12 +259,12 @@ void shadow_give_up(const struct opencl_vendor *vendor, opencl_object handle,
 	shadow = shadow_find(queue);
 	if (!shadow)
 		return;
-	shadow_go_back(shadow);
+	shadow_return(shadow);
 	shadow_drop(shadow);
 }
 
 /* The application is about to get functions that bypass the hooks: the driver's shadows return. */
-void shadows_give_up(struct opencl_vendor *vendor)
+void shadows_abandon(struct opencl_vendor *vendor)
 {
 	uint32_t none = 0;
 
@@ -279,14 +279,14 @@ void shadows_give_up(struct opencl_vendor *vendor)
 			continue;
 		if (shadow->vendor == vendor && shadow->session == writers_session()) {
 			queue_refuse(shadow->queue, REFUSED_BYPASS);
-			shadow_go_back(shadow);
+			shadow_return(shadow);
 		}
 		shadow_drop(shadow);
 	}
 }
 
 /* False: the driver was unloaded. */
-static bool look_for_bypass(struct opencl_vendor *vendor)
+static bool check_bypass(struct opencl_vendor *vendor)
 {
 	void *driver = vendor_keep(vendor);
 
@@ -305,7 +305,7 @@ static void vendor_settle(struct opencl_vendor *vendor)
 {
 	if (vendor->is_settled || !vendor->hooked)
 		return;
-	if (!vendor->hooked_ns && look_for_bypass(vendor))
+	if (!vendor->hooked_ns && check_bypass(vendor))
 		vendor->hooked_ns = monotonic_ns();
 	if (vendor->hooked_ns && monotonic_ns() - vendor->hooked_ns >= GRACE_NS)
 		__atomic_store_n(&vendor->is_settled, 1, __ATOMIC_RELEASE);
@@ -334,7 +334,7 @@ void shadows_stop(void)
 		if (!__atomic_load_n(&shadow->is_closed, __ATOMIC_ACQUIRE))
 			driver = vendor_keep(shadow->vendor);
 		if (driver) {
-			shadow_go_back(shadow);
+			shadow_return(shadow);
 			got_release(driver);
 		}
 		shadow_drop(shadow);

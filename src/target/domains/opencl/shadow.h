@@ -43,8 +43,8 @@ bool shadow_try_keep(struct opencl_shadow *shadow);
 /* Finds and keeps the queue's shadow; NULL if there is none. */
 struct opencl_shadow *shadow_find(const struct opencl_queue *queue);
 /* Claims a free slot, which lookups skip until it is filled in, or NULL; frees it on failure. */
-struct opencl_shadow *shadow_take_slot(void);
-void shadow_give_slot_back(struct opencl_shadow *shadow);
+struct opencl_shadow *shadow_claim_slot(void);
+void shadow_free_slot(struct opencl_shadow *shadow);
 /* Publishes the shadow, with one reference for the caller. */
 void shadow_fill(struct opencl_shadow *shadow, const struct opencl_vendor *vendor,
 		 struct opencl_queue *queue, opencl_object context, opencl_object ours);
@@ -59,7 +59,7 @@ void shadow_order_or_say(struct opencl_shadow *shadow, opencl_object from, openc
 /* Ends the shadow's use: the last drop releases it. */
 void shadow_close(struct opencl_shadow *shadow);
 /* Returns to the application's queue for good. The caller has kept the shadow. */
-void shadow_go_back(struct opencl_shadow *shadow);
+void shadow_return(struct opencl_shadow *shadow);
 bool event_is_done(const struct opencl_vendor *vendor, opencl_object event);
 
 /* shadow_twin.c */

@@ -34,8 +34,8 @@ bool event_is_done(const struct opencl_vendor *vendor, opencl_object event)
 {
 	int32_t status = 0;
 
-	return !vendor_ask(vendor, ENTRY_clGetEventInfo, event, EVENT_STATUS, &status,
-			   sizeof(status)) ||
+	return !vendor_query(vendor, ENTRY_clGetEventInfo, event, EVENT_STATUS, &status,
+			     sizeof(status)) ||
 	       status <= COMPLETE;
 }
 
@@ -81,7 +81,7 @@ bool shadow_order(struct opencl_shadow *shadow, opencl_object from, opencl_objec
 void shadow_order_or_say(struct opencl_shadow *shadow, opencl_object from, opencl_object to)
 {
 	if (!shadow_order(shadow, from, to))
-		note_say(&opencl_notes[SAY_NO_ORDER]);
+		note_raise(&opencl_notes[SAY_NO_ORDER]);
 }
 
 enum side shadow_side(const struct opencl_shadow *shadow)
@@ -118,7 +118,7 @@ static void await_turn(const struct opencl_shadow *shadow)
 
 /* A shadow that was never used needs no ordering. If two threads return at once, both order the
  * queues, and the first one completes the step. */
-void shadow_go_back(struct opencl_shadow *shadow)
+void shadow_return(struct opencl_shadow *shadow)
 {
 	if (!shadow_step(shadow, TO_OURS, AT_PROGRAMS)) {
 		if (!shadow_step(shadow, AT_OURS, TO_PROGRAMS) && !shadow->view.is_ordered)

@@ -35,7 +35,7 @@ void shadow_drop(struct opencl_shadow *shadow)
 		return;
 	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->ours);
 	vendor_call(shadow->vendor, ENTRY_clReleaseCommandQueue, shadow->programs);
-	/* Release: pairs with shadow_take_slot(); the slot is free. */
+	/* Release: pairs with shadow_claim_slot(); the slot is free. */
 	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
 }
 
@@ -55,7 +55,7 @@ void shadow_keep(struct opencl_shadow *shadow)
 	__atomic_fetch_add(&shadow->users, 1, __ATOMIC_RELAXED);
 }
 
-struct opencl_shadow *shadow_take_slot(void)
+struct opencl_shadow *shadow_claim_slot(void)
 {
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
 		uint32_t nobody = 0;
@@ -67,7 +67,7 @@ struct opencl_shadow *shadow_take_slot(void)
 	return NULL;
 }
 
-void shadow_give_slot_back(struct opencl_shadow *shadow)
+void shadow_free_slot(struct opencl_shadow *shadow)
 {
 	__atomic_store_n(&shadow->users, 0, __ATOMIC_RELEASE);
 }

@@ -44,23 +44,23 @@ static void add_property(uint64_t *properties, uint64_t name, uint64_t value)
 }
 
 /* The queue's properties, as far as the driver returns these, and profiling. */
-static void ask_properties(const struct opencl_vendor *vendor, opencl_object queue,
-			   uint64_t *properties)
+static void query_properties(const struct opencl_vendor *vendor, opencl_object queue,
+			     uint64_t *properties)
 {
 	static const enum opencl_info hints[] = { QUEUE_PRIORITY, QUEUE_THROTTLE };
 	const enum opencl_entry ask = ENTRY_clGetCommandQueueInfo;
 	uint64_t bits = 0;
 
-	if (!vendor_ask(vendor, ask, queue, QUEUE_PROPERTIES_ARRAY, properties,
-			2 * PROPERTIES_MAX * sizeof(*properties)))
+	if (!vendor_query(vendor, ask, queue, QUEUE_PROPERTIES_ARRAY, properties,
+			  2 * PROPERTIES_MAX * sizeof(*properties)))
 		properties[0] = 0;
 	for (unsigned i = 0; !properties[0] && i < ARRAY_SIZE(hints); i++) {
 		uint32_t value = 0;
 
-		if (vendor_ask(vendor, ask, queue, hints[i], &value, sizeof(value)) && value)
+		if (vendor_query(vendor, ask, queue, hints[i], &value, sizeof(value)) && value)
 			add_property(properties, hints[i], value);
 	}
-	vendor_ask(vendor, ask, queue, QUEUE_PROPERTIES, &bits, sizeof(bits));
+	vendor_query(vendor, ask, queue, QUEUE_PROPERTIES, &bits, sizeof(bits));
 	add_property(properties, QUEUE_PROPERTIES, bits | PROFILES);
 }
 
@@ -74,7 +74,7 @@ opencl_object twin_make(const struct opencl_vendor *vendor, opencl_object queue,
 	int32_t error = 0;
 	opencl_object made = 0;
 
-	ask_properties(vendor, queue, properties);
+	query_properties(vendor, queue, properties);
 	if (with)
 		made = with(context, device, properties, &error);
 	else if (plain && properties[0] == QUEUE_PROPERTIES && !properties[2])
@@ -87,7 +87,7 @@ static uint32_t object_references(const struct opencl_vendor *vendor, enum openc
 {
 	uint32_t count = 0;
 
-	vendor_ask(vendor, entry, object, name, &count, sizeof(count));
+	vendor_query(vendor, entry, object, name, &count, sizeof(count));
 	return count;
 }
 

@@ -15,7 +15,7 @@ static void end_if_unused(struct opencl_shadow *shadow)
 }
 
 /* On limpet's thread, where the driver may be unloaded meanwhile. */
-static void look_at(struct opencl_shadow *shadow)
+static void check_shadow(struct opencl_shadow *shadow)
 {
 	void *driver = NULL;
 
@@ -31,10 +31,10 @@ static void look_at(struct opencl_shadow *shadow)
 	shadow_drop(shadow);
 }
 
-void shadows_look(void)
+void shadows_check(void)
 {
 	for (unsigned i = 0; shadows_are_wanted() && i < SHADOWS_MAX; i++)
-		look_at(shadow_at(i));
+		check_shadow(shadow_at(i));
 }
 
 void shadow_after_release(struct hook_around *around, uint64_t end)

@@ -11,17 +11,17 @@ struct device_times {
 	uint64_t queued, begin, end; /* nanoseconds of the device's clock */
 };
 
-static bool ask_times(const struct opencl_command *command, struct device_times *ret)
+static bool query_times(const struct opencl_command *command, struct device_times *ret)
 {
 	const struct opencl_vendor *vendor = command->vendor;
 	enum opencl_entry entry = ENTRY_clGetEventProfilingInfo;
 
-	return vendor_ask(vendor, entry, command->event, PROFILING_QUEUED, &ret->queued,
-			  sizeof(ret->queued)) &&
-	       vendor_ask(vendor, entry, command->event, PROFILING_START, &ret->begin,
-			  sizeof(ret->begin)) &&
-	       vendor_ask(vendor, entry, command->event, PROFILING_END, &ret->end,
-			  sizeof(ret->end)) &&
+	return vendor_query(vendor, entry, command->event, PROFILING_QUEUED, &ret->queued,
+			    sizeof(ret->queued)) &&
+	       vendor_query(vendor, entry, command->event, PROFILING_START, &ret->begin,
+			    sizeof(ret->begin)) &&
+	       vendor_query(vendor, entry, command->event, PROFILING_END, &ret->end,
+			    sizeof(ret->end)) &&
 	       ret->queued && ret->begin && ret->end >= ret->begin;
 }
 
@@ -42,8 +42,8 @@ static int64_t set_clock(const struct opencl_command *command, const struct devi
 	return offset;
 }
 
-static struct opencl_times times_told(const struct opencl_command *command,
-				      const struct device_times *times, uint64_t now)
+static struct opencl_times times_profiled(const struct opencl_command *command,
+					  const struct device_times *times, uint64_t now)
 {
 	struct clock_rate rate = clock_now();
 	int64_t offset = set_clock(command, times, &rate, now);
@@ -83,7 +83,7 @@ struct opencl_times times_of(const struct opencl_command *command, uint64_t now)
 {
 	struct device_times times;
 
-	if (command->queue && command->queue->has_profiling && ask_times(command, &times))
-		return times_told(command, &times, now);
+	if (command->queue && command->queue->has_profiling && query_times(command, &times))
+		return times_profiled(command, &times, now);
 	return times_estimated(command, now);
 }

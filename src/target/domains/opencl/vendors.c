@@ -47,8 +47,8 @@ struct opencl_vendor *vendor_at(uint32_t index)
 	return index < __atomic_load_n(&vendor_count, __ATOMIC_ACQUIRE) ? &vendors[index] : NULL;
 }
 
-bool vendor_ask(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
-		uint32_t name, void *value, size_t size)
+bool vendor_query(const struct opencl_vendor *vendor, enum opencl_entry entry, opencl_object object,
+		  uint32_t name, void *value, size_t size)
 {
 	get_info *ask = (get_info *)vendor->functions[entry];
 
@@ -106,7 +106,7 @@ bool vendor_object_table(uint32_t index, struct object_table *ret)
 	return true;
 }
 
-void vendor_meet(const struct opencl_vendor *vendor, opencl_object object)
+void vendor_note_object(const struct opencl_vendor *vendor, opencl_object object)
 {
 	uint64_t *table = object ? vendor_table_of(object) : NULL;
 	uint32_t index;
@@ -129,5 +129,5 @@ void vendor_after_context(struct hook_around *around, uint64_t end)
 
 	(void)end;
 	if (vendor && writers_are_on())
-		vendor_meet(vendor, around->frame.results[0]);
+		vendor_note_object(vendor, around->frame.results[0]);
 }

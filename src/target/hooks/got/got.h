@@ -27,7 +27,7 @@ void got_choose_words(enum got_words words);
 
 /* Updates the list of modules as got_scan() does, for the queries below. Modules loaded since the
  * last scan are still to be scanned. */
-void got_look_around(void);
+void got_update_modules(void);
 
 /* The file name of the library with this code; "" if unknown. */
 const char *got_library(uint64_t code);

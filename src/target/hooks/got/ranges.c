@@ -90,7 +90,7 @@ const struct code_range *got_range(uint64_t address)
 	return NULL;
 }
 
-static int take_counts(struct dl_phdr_info *info, size_t size, void *counts)
+static int read_counts(struct dl_phdr_info *info, size_t size, void *counts)
 {
 	(void)size;
 	*(struct module_counts *)counts =
@@ -102,11 +102,11 @@ static bool are_now(struct module_counts counts)
 {
 	struct module_counts now = counts;
 
-	libc_iterate(take_counts, &now);
+	libc_iterate(read_counts, &now);
 	return now.adds == counts.adds && now.subs == counts.subs;
 }
 
-void got_look_around(void)
+void got_update_modules(void)
 {
 	if (range_count && are_now(looked))
 		return;
@@ -116,7 +116,7 @@ void got_look_around(void)
 
 void got_begin_scan(void)
 {
-	got_look_around();
+	got_update_modules();
 	scanned = looked;
 }
 

@@ -158,7 +158,7 @@ static bool is_unsettled(const struct scan *scan, const struct import *import, u
 	return ELF64_ST_BIND(import->symbol->st_info) != STB_WEAK;
 }
 
-static void leave_word(struct scan *scan, const struct import *import)
+static void note_left_word(struct scan *scan, const struct import *import)
 {
 	struct hooks_report *report = scan->report;
 	const char *module = scan->module.name[0] ? scan->module.name : "the program";
@@ -184,7 +184,7 @@ static bool is_for_calls(struct scan *scan, const struct import *import,
 	if (!traced || traced->is_only_called || got_is_call_only(scan, import))
 		return traced;
 	if (traced->way != HOOK_NOTICE)
-		leave_word(scan, import);
+		note_left_word(scan, import);
 	return false;
 }
 

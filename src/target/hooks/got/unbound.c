@@ -45,7 +45,7 @@ void got_note_unbound(struct scan *scan, const struct import *import, uint64_t v
 	scan->unbound_count++;
 }
 
-static void *look_in(void *scope, const struct unbound *entry)
+static void *find_in(void *scope, const struct unbound *entry)
 {
 	void *found = NULL;
 
@@ -55,13 +55,13 @@ static void *look_in(void *scope, const struct unbound *entry)
 }
 
 /* Searches the module and its dependencies. Only dlopen returns a handle that can be searched. */
-static void *look_in_module(const struct unbound *entry)
+static void *find_in_module(const struct unbound *entry)
 {
 	void *handle = got_hold(entry->key), *found;
 
 	if (!handle)
 		return NULL;
-	found = look_in(handle, entry);
+	found = find_in(handle, entry);
 	got_release(handle);
 	return found;
 }
@@ -79,14 +79,14 @@ static bool is_global(const struct known_module *known)
  * own scope; the other way round after RTLD_DEEPBIND, which cannot be queried. 0 if these differ:
  * then the loader must bind the entry first.
  */
-static uint64_t look_up(const struct unbound *entry)
+static uint64_t find_binding(const struct unbound *entry)
 {
 	struct known_module *known = got_known(entry->key);
-	void *found = look_in(RTLD_DEFAULT, entry), *own;
+	void *found = find_in(RTLD_DEFAULT, entry), *own;
 
 	if (found && known && is_global(known))
 		return (uint64_t)found;
-	own = look_in_module(entry);
+	own = find_in_module(entry);
 	if (!found || !own || found == own)
 		return (uint64_t)(found ? found : own);
 	if (known)
@@ -106,6 +106,6 @@ static bool is_function(uint64_t address)
 uint64_t got_find_original(const struct unbound *entry)
 {
 	if (!entry->original)
-		return look_up(entry);
+		return find_binding(entry);
 	return is_function(entry->original) ? entry->original : 0;
 }

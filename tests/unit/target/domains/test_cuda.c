@@ -104,7 +104,7 @@ static void gives_buffers_that_are_empty_until_none_is_left(void **state)
 
 	(void)state;
 	assert_int_equal(buffers_open(), 0);
-	for (buffer_give(&more, &size, &most); more; buffer_give(&more, &size, &most)) {
+	for (buffer_provide(&more, &size, &most); more; buffer_provide(&more, &size, &most)) {
 		assert_true(count < BUFFERS_MAX && size >= 65536 && !most);
 		assert_int_equal((uintptr_t)more % 8, 0);
 		assert_int_equal(more[100], 0);
@@ -112,20 +112,20 @@ static void gives_buffers_that_are_empty_until_none_is_left(void **state)
 		given[count++] = more;
 	}
 	assert_int_equal(size, 0);
-	assert_int_equal(buffers_out(), count);
-	buffer_take_back(given[3], 200);
-	assert_int_equal(buffers_out(), count - 1);
-	buffer_give(&more, &size, &most);
+	assert_int_equal(buffers_in_use(), count);
+	buffer_recycle(given[3], 200);
+	assert_int_equal(buffers_in_use(), count - 1);
+	buffer_provide(&more, &size, &most);
 	assert_ptr_equal(more, given[3]);
 	assert_int_equal(more[100], 0);
-	buffer_take_back(given[5], 50);
+	buffer_recycle(given[5], 50);
 	buffers_close();
-	assert_int_equal(buffers_out(), count - 1);
+	assert_int_equal(buffers_in_use(), count - 1);
 	assert_int_equal(given[5][100], 0);
 	assert_int_equal(given[6][100], 0xff);
 	for (size_t i = 0; i < count; i++)
-		buffer_take_back(given[i], 200);
-	assert_int_equal(buffers_out(), 0);
+		buffer_recycle(given[i], 200);
+	assert_int_equal(buffers_in_use(), 0);
 }
 
 static void leaves_memory_alone_that_is_not_its_own(void **state)
@@ -134,7 +134,7 @@ static void leaves_memory_alone_that_is_not_its_own(void **state)
 
 	(void)state;
 	assert_int_equal(buffers_open(), 0);
-	buffer_take_back((uint8_t *)other, sizeof(other));
+	buffer_recycle((uint8_t *)other, sizeof(other));
 	assert_int_equal(other[3], 4);
 }
 
@@ -178,8 +178,8 @@ static void counts_what_no_ring_is_free_for(void **state)
 
 	(void)state;
 	activities_use(&cupti, false);
-	activities_take(NULL, 0, buffer, sizeof(buffer), 3 * STRAY_BYTES);
-	activities_take(NULL, 0, buffer, sizeof(buffer), 0);
+	activities_convert(NULL, 0, buffer, sizeof(buffer), 3 * STRAY_BYTES);
+	activities_convert(NULL, 0, buffer, sizeof(buffer), 0);
 	assert_int_equal(activities_tally().unwritten, 3);
 	assert_int_equal(activities_tally().dropped, 0);
 }

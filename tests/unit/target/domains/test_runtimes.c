@@ -115,8 +115,8 @@ static struct hooks_report look(enum trace_domain domain)
 	request.is_wanted[domain] = true;
 	ring_use_engine(limpet_agent_amd(sizeof(struct amd_engine)), consult);
 	assert_true(runtime_amd.start(&request));
-	got_look_around();
-	runtime_amd.look(true, &report);
+	got_update_modules();
+	runtime_amd.scan(true, &report);
 	return report;
 }
 
@@ -264,10 +264,10 @@ static void a_table_that_grows_and_shrinks(void **state)
 	make_known("hip", &table);
 	assert_int_equal(look(DOMAIN_HIP_RUNTIME).hooked, 400);
 	table.size = 8 + 8 * 450;
-	runtime_amd.look(false, &report);
+	runtime_amd.scan(false, &report);
 	assert_int_equal(report.hooked, 50);
 	table.size = 8 + 8 * 10;
-	runtime_amd.look(false, &report);
+	runtime_amd.scan(false, &report);
 	rings->words_restored = 0;
 	runtime_amd.stop(rings);
 	assert_int_equal(rings->words_restored, 450);
@@ -285,7 +285,7 @@ static void a_slot_that_was_reset_is_hooked_again(void **state)
 	assert_int_equal(look(DOMAIN_RCCL).hooked, 38);
 	table.slots[3] = (void *)answer;       /* as the runtime itself does */
 	table.slots[4] = (void *)other_answer; /* another tool */
-	runtime_amd.look(false, &report);
+	runtime_amd.scan(false, &report);
 	assert_int_equal(report.hooked, 1);
 	assert_non_null(call_slot_of((uint64_t)table.slots[3]));
 	assert_ptr_equal(table.slots[4], other_answer);
@@ -319,7 +319,7 @@ static void a_library_that_comes_between_two_scans_is_still_to_be_scanned(void *
 	library = dlopen("libresolv.so.2", RTLD_NOW);
 	assert_non_null(library);
 	for (unsigned i = 0; i < 2; i++) {
-		runtime_amd.look(false, &report);
+		runtime_amd.scan(false, &report);
 		assert_true(got_has_module("libresolv.so*"));
 		assert_true(got_has_changed());
 	}

@@ -250,7 +250,7 @@ bool got_has_changed(void)
 	return false;
 }
 
-void got_look_around(void)
+void got_update_modules(void)
 {
 }
 

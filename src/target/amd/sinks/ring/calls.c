@@ -126,7 +126,7 @@ void calls_write(const struct call_frame *frame, uint64_t end)
 		/* With a ring of its own, what the thread loses is counted for what it is. */
 		if (frame->slot->table == API_HIP)
 			(void)writer_mine();
-		writer_lose();
+		writer_count_lost();
 		return;
 	}
 	writer = writer_begin(&seal);

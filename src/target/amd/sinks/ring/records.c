@@ -282,7 +282,7 @@ void record_scratch(const struct scratch_event *event)
 	if (!ring_wants(DOMAIN_SCRATCH))
 		return;
 	if (!clock_may_be_read()) {
-		writer_lose();
+		writer_count_lost();
 		return;
 	}
 	writer = writer_begin(&seal);

@@ -19,7 +19,7 @@ void ring_use_engine(const struct amd_engine *used, void (*consult)(void))
 
 static void note_print(unsigned note)
 {
-	note_say(&amd_notes[note]);
+	note_raise(&amd_notes[note]);
 }
 
 /* limpet's threads have no writer, and are not waited for. */
@@ -43,7 +43,7 @@ static const struct amd_sink sink = {
 	.name = record_name,
 	.say = note_print,
 	.consult = watch_consult,
-	.lose = writer_lose,
+	.lose = writer_count_lost,
 };
 
 static void table_cover(const uint64_t *entries, enum trace_domain domain)
@@ -84,19 +84,19 @@ static void report_add(const struct amd_report *from, struct hooks_report *repor
 	report->domains |= from->domains;
 }
 
-static void amd_look(bool have_modules_changed, struct hooks_report *report)
+static void amd_scan(bool have_modules_changed, struct hooks_report *report)
 {
 	struct amd_report found = { 0 };
 
 	/* The agent may learn of tables at any time. */
 	if (!have_modules_changed)
-		got_look_around();
+		got_update_modules();
 	if (engine)
 		engine->look(&found);
 	report_add(&found, report);
 }
 
-static void amd_ask(struct hooks_report *report)
+static void amd_query(struct hooks_report *report)
 {
 	struct amd_report found = { 0 };
 
@@ -130,13 +130,13 @@ static void amd_stop(struct rings *rings)
 	engine = NULL;
 }
 
-static void amd_leave(void)
+static void amd_exit_begin(void)
 {
 	if (engine)
 		engine->finish();
 }
 
-static void amd_give_up(void)
+static void amd_exit_end(void)
 {
 	if (engine)
 		engine->give_up();
@@ -156,11 +156,11 @@ const struct runtime runtime_amd = {
 	.note_count = AMD_NOTES,
 	.numbers = { 0, WORK_NUMBERS },
 	.start = amd_start,
-	.look = amd_look,
-	.ask = amd_ask,
+	.scan = amd_scan,
+	.query = amd_query,
 	.tick = amd_tick,
 	.stop = amd_stop,
-	.leave = amd_leave,
-	.give_up = amd_give_up,
+	.exit_begin = amd_exit_begin,
+	.exit_end = amd_exit_end,
 	.forget = amd_forget,
 };

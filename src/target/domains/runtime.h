@@ -26,8 +26,7 @@ struct number_range {
 	uint32_t first, count;
 };
 
-/* limpet's threads call all functions but exit_begin() and exit_end(), one at a time; NULL: none.
- */
+/* limpet's threads call all but exit_begin() and exit_end(), one at a time; NULL: none. */
 struct runtime {
 	const char *name;
 	const struct domain_hooks *const *hooks;

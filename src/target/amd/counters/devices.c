@@ -7,6 +7,7 @@
 #include "shared/wire/record.h"
 #include "target/amd/counters/owner.h"
 #include "target/amd/hsa/agents.h"
+#include "target/runtime/mapping.h"
 #include "target/runtime/text.h"
 
 #include <string.h>
@@ -15,7 +16,9 @@
 #define INSTANCES_MAX 256u
 #define PLACE_BITS    8u
 
-static struct counting_device devices[COUNTER_DEVICES_MAX];
+/* Mapped by the first session that counts, never unmapped: 3 MB are too much for each process whose
+ * memory is locked. */
+static struct counting_device *devices;
 static unsigned
 	counting_count; /* of this session, and of earlier ones with sets that could not be freed */
 static const struct aqlprofile *library;
@@ -27,16 +30,20 @@ const struct aqlprofile *counting_library(void)
 
 struct counting_device *counting_device_at(unsigned index)
 {
-	return __atomic_load_n(&devices[index].is_ready, __ATOMIC_ACQUIRE) ? &devices[index] : NULL;
+	/* Acquire: pairs with counting_devices_begin(), and with device_begin(). */
+	struct counting_device *all = __atomic_load_n(&devices, __ATOMIC_ACQUIRE);
+
+	return all && __atomic_load_n(&all[index].is_ready, __ATOMIC_ACQUIRE) ? &all[index] : NULL;
 }
 
 struct counting_device *counting_device_of(uint64_t agent)
 {
-	for (unsigned i = 0; agent && i < counting_count; i++)
-		/* Acquire: pairs with device_begin(). */
-		if (__atomic_load_n(&devices[i].is_ready, __ATOMIC_ACQUIRE) &&
-		    devices[i].agent == agent)
-			return &devices[i];
+	for (unsigned i = 0; agent && i < counting_count; i++) {
+		struct counting_device *device = counting_device_at(i);
+
+		if (device && device->agent == agent)
+			return device;
+	}
 	return NULL;
 }
 
@@ -259,7 +266,7 @@ static enum counting_fault device_begin(const struct counter_request *request, u
 	fault = values_make(device)
 			? sets_make(device, &list, request->window_ns ? 1 : SETS_OF_DEVICE)
 			: COUNTING_NO_PACKETS;
-	/* Release: pairs with counting_device_of(). */
+	/* Release: pairs with counting_device_at(). */
 	__atomic_store_n(&device->is_ready, !fault, __ATOMIC_RELEASE);
 	return fault;
 }
@@ -304,6 +311,12 @@ enum counting_fault counting_devices_begin(const struct counter_request *request
 	memory.pool = hsa_host_pool(&hsa_calls);
 	if (!memory.pool)
 		return COUNTING_NO_PACKETS;
+	if (!devices) /* release: pairs with counting_device_at() */
+		__atomic_store_n(&devices,
+				 memory_map(COUNTER_DEVICES_MAX * sizeof(*devices), MAP_NORESERVE),
+				 __ATOMIC_RELEASE);
+	if (!devices)
+		return COUNTING_NO_PACKETS;
 	if (!owner_claim(OWNER_TRACER))
 		return COUNTING_TAKEN;
 	packet_sets_use(library, &memory);
@@ -329,7 +342,7 @@ uint32_t counting_signals_left(void)
 
 void counting_devices_leave(void)
 {
-	for (unsigned i = 0; i < COUNTER_DEVICES_MAX; i++)
+	for (unsigned i = 0; i < counting_count; i++)
 		__atomic_store_n(&devices[i].is_ready, 0, __ATOMIC_RELEASE);
 }
 

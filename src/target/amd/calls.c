@@ -297,8 +297,8 @@ static uint64_t call_ticks(const struct call_frame *frame)
 	return frame->internal ? moment_ticks() : clock_ticks();
 }
 
-/* True if a tool sees the call, or limpet watches it. `needs_time`: its begin is the call's number,
- * whoever sees it; from registers, because bytes that were stored just now are slow to read. */
+/* True if a tool sees the call, or limpet watches it. `needs_time`: the call's begin is also its
+ * number, for the ring and for handlers. */
 static bool call_begin(struct call_frame *frame, bool needs_time)
 {
 	struct tools_frame *self = tools_frame_of(frame);

@@ -426,7 +426,7 @@ static bool thread_is_in_tool(void)
 
 void dispatch_results_finish(uint64_t limit_ns)
 {
-	struct collecting everybody = {
+	struct collecting of_all = {
 		.tool = -1, .thread = -1, .is_hurried = true, .end_ns = monotonic_ns() + limit_ns
 	};
 	struct patience patience = { 0, 0 };
@@ -437,19 +437,19 @@ void dispatch_results_finish(uint64_t limit_ns)
 	if (thread_is_in_tool())
 		return;
 	do
-		(void)results_collect(&everybody);
+		(void)results_collect(&of_all);
 	while (sets_under_way() && patience_pause(&patience, GLANCE_NS, limit_ns));
 }
 
 void dispatch_results_give_back(void)
 {
-	struct collecting everybody = {
+	struct collecting of_all = {
 		.tool = -1, .thread = -1, .is_hurried = true, .end_ns = monotonic_ns() + AWAIT_NS
 	};
 
 	if (!page_is_own() || !dispatch_runtime_is_watched() || dispatch_service_active())
 		return;
-	(void)results_collect(&everybody);
+	(void)results_collect(&of_all);
 	dispatch_engine_follow();
 }
 

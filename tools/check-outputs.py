@@ -46,8 +46,8 @@ ALLOWED = {
     "src/host/recorder/counter_watch.c": {"O_WRONLY"},
     "src/host/symbols/elf/debuginfod.c": {"O_WRONLY"},
     # Memory.
-    "src/host/export/profile/flame_page.c": {"open_memstream"},
-    "src/host/export/profile/folded_lines.c": {"open_memstream"},
+    "src/host/export/profile/flamegraph.c": {"open_memstream"},
+    "src/host/export/profile/folded.c": {"open_memstream"},
     "src/host/fleet/export/trace_archive.c": {"open_memstream"},
     "src/host/cli/fleet/fleet_top.c": {"open_memstream"},
     "src/host/export/amd/rocpd/rocpd_parts.c": {"open_memstream"},

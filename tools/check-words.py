@@ -43,7 +43,7 @@ ALLOWED = {
     # The page itself, and answers as base64.
     "src/host/ui/answers/share.c": {"fwrite"},
     # The page itself, and JSON of json.c in which no '<' is left.
-    "src/host/export/profile/flame_page.c": {"fwrite"},
+    "src/host/export/profile/flamegraph.c": {"fwrite"},
     # limpet's own help, letter by letter.
     "src/host/cli/cmd_completions.c": {"putchar"},
 }

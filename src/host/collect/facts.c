@@ -1,8 +1,10 @@
 /*
- * Facts about session, process and threads.
+ * Facts about session, process and threads; the target's open descriptors; the variables that it
+ * was started with, as far as the user asked for them.
  */
 #include "host/collect/facts.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -11,7 +13,9 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "host/collect/sockets.h"
 #include "host/core/cleanup.h"
+#include "host/core/room.h"
 #include "host/core/text/secrets.h"
 #include "host/core/text/text.h"
 #include "host/process/inspect/process.h"
@@ -170,4 +174,133 @@ bool target_thread_name(void *context, int32_t tid, char name[16])
 		return false;
 	text_copy(line, name, 16);
 	return true;
+}
+
+#define FILES_MAX 65536u
+
+struct files {
+	struct recorded_file *items;
+	uint32_t count;
+	size_t room;
+};
+
+static void files_done(struct files *files)
+{
+	for (uint32_t i = 0; i < files->count; i++)
+		free((char *)(uintptr_t)files->items[i].name);
+	free(files->items);
+}
+
+DEFINE_STRUCT_CLEANUP(files, files_done)
+
+DEFINE_CLEANUP(DIR *, closedir)
+
+/* "socket:[123]" is called by its peer where that is known. */
+static const char *better_name(pid_t pid, const char *link, struct network *network)
+{
+	struct text text = text_of(link);
+	const char *name = NULL;
+	uint64_t inode;
+
+	if (text_take_prefix(&text, "socket:[") && text_take_number(&text, 10, &inode))
+		name = network_find(network, pid, inode);
+	return name ? name : link;
+}
+
+static int files_take(struct files *files, pid_t pid, const char *entry, struct network *network)
+{
+	char path[32], link[512];
+	uint64_t descriptor;
+	char *copy;
+
+	if (text_parse_number(entry, INT32_MAX, &descriptor))
+		return 0;
+	snprintf(path, sizeof(path), "fd/%u", (unsigned)descriptor);
+	if (proc_read_link(pid, path, link, sizeof(link)) <= 0)
+		return 0;
+	copy = strdup(better_name(pid, link, network));
+	if (!copy || make_room(&files->items, files->count, &files->room, sizeof(*files->items))) {
+		free(copy);
+		return -ENOMEM;
+	}
+	files->items[files->count].descriptor = (int32_t)descriptor;
+	files->items[files->count++].name = copy;
+	return 0;
+}
+
+int facts_files(struct recording *recording, pid_t pid, uint32_t number, struct network *network,
+		struct err *err)
+{
+	CLEANUP(files_done) struct files files = { 0 };
+	CLEANUP(closedir) DIR *directory = NULL;
+	struct dirent *entry;
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	directory = opendir(path);
+	if (!directory)
+		return proc_error(pid, "fd", -errno, err);
+	while ((entry = readdir(directory)) && files.count < FILES_MAX)
+		if (files_take(&files, pid, entry->d_name, network))
+			return err_set(err, -ENOMEM, "files of %d: no memory", (int)pid);
+	return recording_list(recording, CHUNK_FILES, &(struct list_head){ number, 0, files.count },
+			      files.items, err);
+}
+
+/* "NAME=value" with this name: its value, else NULL. */
+static const char *value_of(const char *entry, const char *name)
+{
+	size_t length = strlen(name);
+
+	return strncmp(entry, name, length) == 0 && entry[length] == '=' ? entry + length + 1
+									 : NULL;
+}
+
+/* Entries end with zeros; the last one may lack its own, but the text has one. */
+static const char *variables_find(const char *environment, size_t size, const char *name)
+{
+	const char *end = environment + size;
+
+	for (const char *at = environment; at < end; at += strlen(at) + 1) {
+		const char *value = value_of(at, name);
+
+		if (value)
+			return value;
+	}
+	return NULL;
+}
+
+static size_t count_names(const char *const *names)
+{
+	size_t count = 0;
+
+	while (names[count])
+		count++;
+	return count;
+}
+
+int facts_variables(struct recording *recording, pid_t pid, uint32_t number,
+		    const char *const *names, struct err *err)
+{
+	struct recorded_variable *found = calloc(count_names(names) + 1, sizeof(*found));
+	CLEANUP(free) char *environment = NULL;
+	struct err unreadable;
+	uint32_t count = 0;
+	size_t size = 0;
+	int r;
+
+	if (!found)
+		return err_set(err, -ENOMEM, "variables of %d: no memory", (int)pid);
+	if (proc_read(pid, "environ", &environment, &size, &unreadable))
+		size = 0;
+	for (; *names; names++) {
+		const char *value = size ? variables_find(environment, size, *names) : NULL;
+
+		if (value)
+			found[count++] = (struct recorded_variable){ *names, value };
+	}
+	r = recording_list(recording, CHUNK_VARIABLES, &(struct list_head){ number, 0, count },
+			   found, err);
+	free(found);
+	return r;
 }

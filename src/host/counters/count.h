@@ -1,6 +1,7 @@
 /*
  * Values of counters: readings, added up over threads, scaled if a counter was not scheduled all
- * the time.
+ * the time; and ratios of counts: processors in use, instructions per cycle, shares of misses,
+ * rates.
  */
 #pragma once
 
@@ -56,3 +57,13 @@ static inline bool count_has_value(const struct count *count)
 
 /* "counted", "scaled", "incomplete", "not counted", "not supported" */
 const char *count_status_name(enum count_status status);
+
+struct counter_metric {
+	double value;
+	const char *unit; /* "CPUs utilized", "per cycle", "% of branches"; NULL: there is none */
+};
+
+/* counts: one for each event.  span_ns: how long was counted by the clock on the wall. */
+struct counter_metric counter_metric_find(const struct counter_events *events,
+					  const struct count *counts, size_t index,
+					  uint64_t span_ns);

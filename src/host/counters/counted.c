@@ -26,21 +26,10 @@ const struct counter_answer *counting_answer(const struct counting *self,
 	return &counted_set_of(self, process, event)->answers[event];
 }
 
-/* Where an event of all modes stands; events->count: nowhere. */
-static size_t events_find(const struct counter_events *events, const char *name)
-{
-	size_t i = 0;
-
-	while (i < events->count &&
-	       (strcmp(events->items[i].base, name) || events->items[i].exclusions))
-		i++;
-	return i;
-}
-
 /* Is there processor time that no thread's counters include? */
 static bool counted_has_rest(const struct counted_process *self, bool is_interval)
 {
-	size_t clock = events_find(self->whole.events, "task-clock");
+	size_t clock = counter_events_find(self->whole.events, "task-clock");
 	struct count whole, part, rest;
 
 	if (clock == self->whole.events->count)
@@ -153,7 +142,7 @@ bool counting_rest(const struct counting *self, const struct counted_process *pr
 /* The count of an event of the kernel's own, of all the time; false: it has none. */
 static bool counted_find(const struct counted_process *self, const char *name, uint64_t *ret)
 {
-	size_t event = events_find(self->whole.events, name);
+	size_t event = counter_events_find(self->whole.events, name);
 
 	if (event == self->whole.events->count || !counter_set_has(&self->whole, event))
 		return false;

@@ -114,7 +114,7 @@ static bool code_is_fatal(int code)
 	return code == -EMFILE || code == -ENFILE || code == -ENOMEM || code == -ENOSYS;
 }
 
-static bool set_wants(const struct counter_set *set, size_t event)
+bool counter_set_has(const struct counter_set *set, size_t event)
 {
 	return !set->answers[event].refusal &&
 	       !(set->software_only && set->events->items[event].needs_pmu);
@@ -134,7 +134,7 @@ static int thread_open(struct counter_set *set, struct counter_thread *thread)
 
 		answer->refusal = answer->refusal ? answer->refusal
 						  : event_check_modes(&set->events->items[i]);
-		if (!set_wants(set, i))
+		if (!counter_set_has(set, i))
 			continue;
 		fd = thread_open_counter(set, thread, i);
 		if (fd == -ESRCH || code_is_fatal(fd))
@@ -305,11 +305,6 @@ void counter_set_done(struct counter_set *set)
 	*set = (struct counter_set){ 0 };
 }
 
-bool counter_set_has(const struct counter_set *set, size_t event)
-{
-	return set_wants(set, event);
-}
-
 /* Of the machine, or of rights. */
 static struct count answer_count(int refusal)
 {
@@ -328,8 +323,8 @@ struct count counter_set_count_folded(const struct counter_set *set, size_t even
 {
 	struct counter_sum sum = set_folded_sum(set, event, is_interval);
 
-	return set_wants(set, event) ? counter_sum_count(&sum, &set->events->items[event])
-				     : answer_count(set->answers[event].refusal);
+	return counter_set_has(set, event) ? counter_sum_count(&sum, &set->events->items[event])
+					   : answer_count(set->answers[event].refusal);
 }
 
 struct count counter_set_count(const struct counter_set *set, const struct counter_thread *thread,
@@ -337,7 +332,7 @@ struct count counter_set_count(const struct counter_set *set, const struct count
 {
 	struct counter_sum sum = { 0 };
 
-	if (!set_wants(set, event))
+	if (!counter_set_has(set, event))
 		return answer_count(set->answers[event].refusal);
 	if (thread) {
 		counter_add(&thread->counters[event], is_interval, &sum);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/counters/counter_set.h"
 
 struct counting_options {
@@ -115,7 +116,4 @@ enum counting_verdict counting_check(const struct counting *self,
 /* Is every count of it, as far as there is one, of all that it did? */
 bool counting_is_complete(const struct counting *self, const struct counted_process *process);
 
-static inline void counting_close_at_scope_end(struct counting *self)
-{
-	counting_close(self);
-}
+DEFINE_STRUCT_CLEANUP(counting, counting_close)

@@ -66,6 +66,9 @@ int counter_events_default(struct counter_events *events, const struct counter_s
  * there already, if there is room. */
 void counter_events_add_checks(struct counter_events *events);
 
+/* Where an event of all modes stands; events->count: nowhere. */
+size_t counter_events_find(const struct counter_events *events, const char *base);
+
 /* Calls with the name of every event that has one of its own. */
 typedef void counter_name_visitor(const char *name, void *context);
 void counter_names_visit(const struct counter_sources *sources, counter_name_visitor *visit,

@@ -66,10 +66,10 @@ static int parser_refuse(struct events_parser *self, const char *what, struct te
 	char shown[COUNTER_NAME_MAX];
 
 	text_copy_printable(word, shown, sizeof(shown));
-	err_set(self->err, -EINVAL, "-e: %s '%s'", what, shown);
-	err_fix(self->err, "limpet stat --list shows the names of events; limpet stat --help how "
-			   "they are put together");
-	return err_exit(self->err, EXIT_USAGE);
+	return err_usage(self->err,
+			 "limpet stat --list shows the names of events; limpet stat --help how "
+			 "they are put together",
+			 "-e: %s '%s'", what, shown);
 }
 
 static void parser_offer(const char *name, void *context)
@@ -365,12 +365,14 @@ int counter_events_default(struct counter_events *events, const struct counter_s
 	return r;
 }
 
-static bool events_have(const struct counter_events *events, const char *base)
+size_t counter_events_find(const struct counter_events *events, const char *base)
 {
-	for (size_t i = 0; i < events->count; i++)
-		if (!strcmp(events->items[i].base, base) && !events->items[i].exclusions)
-			return true;
-	return false;
+	size_t i = 0;
+
+	while (i < events->count &&
+	       (strcmp(events->items[i].base, base) || events->items[i].exclusions))
+		i++;
+	return i;
 }
 
 void counter_events_add_checks(struct counter_events *events)
@@ -378,7 +380,7 @@ void counter_events_add_checks(struct counter_events *events)
 	struct err ignored = { 0 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(checks); i++)
-		if (!events_have(events, checks[i]) &&
+		if (counter_events_find(events, checks[i]) == events->count &&
 		    !counter_events_parse(events, checks[i], &counter_sources_system, &ignored))
 			events->items[events->count - 1].is_hidden = true;
 }

@@ -5,7 +5,7 @@
 #include "host/cli/stat/writer.h"
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
-#include "host/counters/amd/listing.h"
+#include "host/counters/amd/devices.h"
 #include "host/recorder/windows/gpu_helper.h"
 
 #include <string.h>

@@ -3,8 +3,8 @@
  */
 #pragma once
 
+#include "host/counters/count.h"
 #include "host/counters/counting.h"
-#include "host/counters/metric.h"
 #include "host/counters/reason.h"
 #include "host/recorder/counter_watch.h"
 

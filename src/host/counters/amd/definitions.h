@@ -53,6 +53,3 @@ void amd_counters_done(struct amd_counters *counters);
 const struct amd_counter *amd_counter_find(const struct amd_counters *counters,
 					   const char *architecture, const char *name);
 bool amd_counters_know(const struct amd_counters *counters, const char *architecture);
-
-/* For its reader: adds one, of which all texts are kept. */
-int amd_counters_add(struct amd_counters *counters, const struct amd_counter *counter) MUST_CHECK;

@@ -1,9 +1,13 @@
 /*
- * AMD's devices of this machine, from the driver's files in /sys: also while no process uses them.
+ * AMD's devices of this machine, from the driver's files in /sys: also while no process uses them;
+ * and the counters that they have.
  */
 #pragma once
 
+#include "host/counters/amd/definitions.h"
 #include "host/counters/amd/plan.h"
+
+#include <stdio.h>
 
 #define COUNTER_DEVICES_MAX 64u
 
@@ -32,3 +36,11 @@ struct counter_shape counter_device_shape(const struct counter_device *device);
 
 /* Are both of the same shape, except for numbers that identify a device? */
 bool counter_devices_match(const struct counter_device *one, const struct counter_device *other);
+
+/* For every device, in the order of the file; if none is known, the reason.  0 or the reason's
+ * code. */
+int amd_counters_list(FILE *out, const char *folder, struct err *err);
+
+/* The same for programs: calls for each. */
+typedef void counter_visitor(unsigned node, const struct amd_counter *counter, void *context);
+int amd_counters_visit(const char *folder, counter_visitor *visit, void *context, struct err *err);

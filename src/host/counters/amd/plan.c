@@ -45,9 +45,8 @@ unsigned block_counters(const char *architecture, const char *block)
 
 static int plan_refuse(struct err *err, const char *counter, const char *why)
 {
-	err_set(err, -EINVAL, "counter '%s' cannot be collected", counter);
-	err_why(err, "%s", why);
-	return err_exit(err, EXIT_USAGE);
+	err_usage(err, NULL, "counter '%s' cannot be collected", counter);
+	return err_why(err, "%s", why);
 }
 
 static void planner_print(struct planner *self, const char *format, ...) PRINTF_LIKE(2, 3);

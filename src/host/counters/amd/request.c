@@ -122,10 +122,8 @@ struct named_counters {
 
 static int refuse_name(const char *name, const char *why, const char *fix, struct err *err)
 {
-	err_set(err, -EINVAL, "counter '%s' cannot be collected", name);
-	err_why(err, "%s", why);
-	err_fix(err, "%s", fix);
-	return err_exit(err, EXIT_USAGE);
+	err_usage(err, fix, "counter '%s' cannot be collected", name);
+	return err_why(err, "%s", why);
 }
 
 static int name_read(struct named_counters *self, const char *name, size_t device_count,

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "host/counters/metric.h"
+#include "host/counters/count.h"
 #include "host/counters/reason.h"
 
 static const struct counter_event plain = { .name = "cycles", .base = "cycles", .needs_pmu = true };

@@ -20,7 +20,7 @@
 #include "host/model/calls/locks.h"
 #include "host/model/calls/markers.h"
 #include "host/model/calls/summary.h"
-#include "host/model/devices/work.h"
+#include "host/model/devices/device_time.h"
 #include "host/model/samples/call_tree.h"
 #include "host/model/samples/stack_text.h"
 #include "host/model/windows/windows.h"

@@ -13,11 +13,9 @@
 #include "host/model/calls/markers.h"
 #include "host/model/calls/summary.h"
 #include "host/model/calls/syscalls.h"
-#include "host/model/devices/api_errors.h"
 #include "host/model/devices/device_samples.h"
 #include "host/model/devices/device_time.h"
 #include "host/model/devices/launches.h"
-#include "host/model/devices/work.h"
 #include "host/model/windows/windows.h"
 
 struct recording_report {

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/live/store/slice.h"
 
 struct bins {
@@ -20,10 +21,7 @@ struct bins_sums {
 int bins_sums_init(struct bins_sums *ret, size_t cells) MUST_CHECK;
 void bins_sums_done(struct bins_sums *sums);
 
-static inline void bins_sums_done_at_scope_end(struct bins_sums *sums)
-{
-	bins_sums_done(sums);
-}
+DEFINE_STRUCT_CLEANUP(bins_sums, bins_sums_done)
 
 /* Adds a piece to the row that begins at cell `first`. */
 void bins_add(struct bins_sums *sums, const struct bins *bins, size_t first,

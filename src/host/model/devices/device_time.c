@@ -1,10 +1,15 @@
 /*
- * Adds up the time of devices.
+ * Adds up the time of devices, their work, and errors of GPU runtimes.
  */
 #include "host/model/devices/device_time.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "host/runtimes/runtimes.h"
+#include "shared/base/hash.h"
 
 static struct device_row *device_row(struct device_time *self, const struct call *call,
 				     uint64_t device, const uint64_t *queue)
@@ -51,7 +56,7 @@ static void row_add(struct device_row *row, const struct call *call, uint64_t ca
 		statistics_add(&row->delay, call->begin_ns - cause_ns);
 }
 
-static int work_add(struct device_time *self, const struct call *call)
+static int device_work_add(struct device_time *self, const struct call *call)
 {
 	uint64_t device = call_device(call), cause = call_number(call, VALUE_CAUSE), queue;
 	struct device_row *row = device_row(self, call, device, NULL);
@@ -119,7 +124,7 @@ int device_time_add(struct device_time *self, const struct call *call)
 	unsigned domain = call->function->domain;
 
 	if (domain == DOMAIN_KERNEL || domain == DOMAIN_COPY)
-		return work_add(self, call);
+		return device_work_add(self, call);
 	return domain == DOMAIN_MEMORY ? memory_add(self, call) : 0;
 }
 
@@ -147,4 +152,104 @@ void device_time_done(struct device_time *self)
 	table_done(&self->by_queue.numbers);
 	table_done(&self->blocks);
 	*self = (struct device_time){ 0 };
+}
+
+int work_add(struct work *work, const struct call *call)
+{
+	uint64_t duration_ns = call->end_ns - call->begin_ns, owner = call_device(call);
+	unsigned domain = call->function->domain;
+	const char *name = call_name(call);
+	struct work_row *row;
+
+	if (!call_is_work(call))
+		return 0;
+	row = row_find(&work->by_name,
+		       (struct row_key){ (uint64_t)call->process->number << 32 ^ owner,
+					 hash_bytes(name, strlen(name)) + domain },
+		       &work->rows, &work->count, sizeof(*row));
+	if (row && !row->name)
+		*row = (struct work_row){ .domain = domain,
+					  .name = strdup(name),
+					  .process = call->process,
+					  .device = call_number(call, VALUE_DEVICE),
+					  .owner = owner };
+	if (!row || !row->name)
+		return -ENOMEM;
+	row->bytes += call_number(call, VALUE_SIZE);
+	statistics_add(&row->statistics, duration_ns);
+	statistics_add(&work->domains[domain], duration_ns);
+	return 0;
+}
+
+static int work_by_time(const void *left, const void *right)
+{
+	const struct work_row *a = left, *b = right;
+	int order = statistics_by_time(&a->statistics, &b->statistics);
+
+	if (a->domain != b->domain)
+		return a->domain < b->domain ? -1 : 1;
+	return order ? order : strcmp(a->name, b->name);
+}
+
+void work_sort(struct work *work)
+{
+	rows_sort(work->rows, work->count, sizeof(*work->rows), work_by_time);
+}
+
+void work_done(struct work *work)
+{
+	for (uint32_t i = 0; i < work->count; i++)
+		free(work->rows[i].name);
+	free(work->rows);
+	table_done(&work->by_name.numbers);
+	*work = (struct work){ 0 };
+}
+
+const char *api_error_name(const struct api_error_row *row, char buffer[32])
+{
+	const char *name = runtime_error_name(row->function->domain, row->result);
+
+	if (name)
+		return name;
+	snprintf(buffer, 32, "error %d", row->result);
+	return buffer;
+}
+
+int api_errors_add(struct api_errors *self, const struct call *call)
+{
+	int32_t result = (int32_t)call_number(call, VALUE_RESULT);
+	struct api_error_row *row;
+
+	if (!domain_is_in(DOMAINS_RESULTS, call->function->domain) || !result)
+		return 0;
+	row = row_find(&self->by_result,
+		       (struct row_key){ call->function_number, (uint32_t)result }, &self->rows,
+		       &self->count, sizeof(*row));
+	if (!row)
+		return -ENOMEM;
+	row->function = call->function;
+	row->result = result;
+	row->calls++;
+	return 0;
+}
+
+static int errors_by_calls(const void *left, const void *right)
+{
+	const struct api_error_row *a = left, *b = right;
+
+	if (a->calls != b->calls)
+		return a->calls > b->calls ? -1 : 1;
+	return (a->result > b->result) - (a->result < b->result);
+}
+
+void api_errors_sort(struct api_errors *self)
+{
+	rows_sort(self->rows, self->count, sizeof(*self->rows), errors_by_calls);
+}
+
+void api_errors_done(struct api_errors *self)
+{
+	free(self->rows);
+	table_done(&self->by_result.numbers);
+	*self = (struct api_errors){ 0 };
 }

@@ -4,6 +4,8 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
+#include "host/model/samples/call_tree.h"
 #include "host/model/samples/profile.h"
 
 enum side { SIDE_A, SIDE_B, SIDES };
@@ -59,10 +61,7 @@ int comparison_make(struct comparison *ret, const struct compared_side sides[SID
 		    unsigned kinds) MUST_CHECK;
 void comparison_done(struct comparison *comparison);
 
-static inline void comparison_done_at_scope_end(struct comparison *comparison)
-{
-	comparison_done(comparison);
-}
+DEFINE_STRUCT_CLEANUP(comparison, comparison_done)
 
 /* Of these weights in A and in B. */
 struct share_change comparison_change(const struct comparison *comparison, uint64_t a_ns,
@@ -87,3 +86,13 @@ size_t comparison_warnings(const struct comparison *comparison,
 
 /* The default kinds to compare: running samples if both have them, else all. */
 unsigned comparison_kinds(const struct model *a, const struct model *b);
+
+/* Values of functions are indexes in the comparison; the tree has no model.  profiles: of A and of
+ * B, as they are to be laid upon each other.  of_entry: gets the nodes of their entries, to be
+ * freed; NULL.  0 or -ENOMEM. */
+int diff_tree_build(struct call_tree *ret, const struct comparison *comparison,
+		    const struct profile *const profiles[SIDES],
+		    uint32_t *of_entry[SIDES]) MUST_CHECK;
+
+/* The name of a node. */
+const char *diff_tree_name(const struct comparison *comparison, const struct tree_node *node);

@@ -7,7 +7,9 @@
  * without a tool), the last opened range is closed.
  */
 #include "host/model/read/ranges.h"
+
 #include "host/core/room.h"
+#include "host/core/rows.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -174,8 +176,7 @@ void ranges_finish(struct ranges *self, const struct model *model)
 		self->first_ns = model->first.boot_ns;
 	if (model->has_clock && model->last.boot_ns > self->last_ns)
 		self->last_ns = model->last.boot_ns;
-	if (self->headless_count)
-		qsort(self->headless, self->headless_count, sizeof(*self->headless), by_end);
+	rows_sort(self->headless, self->headless_count, sizeof(*self->headless), by_end);
 	table_done(&self->open);
 	self->open = (struct table){ 0 };
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/table.h"
 #include "host/model/samples/frame_languages.h"
 #include "host/model/samples/profile.h"
@@ -69,10 +70,7 @@ struct tree_source {
 int call_tree_init(struct call_tree *ret, unsigned sides) MUST_CHECK;
 void call_tree_done(struct call_tree *tree);
 
-static inline void call_tree_done_at_scope_end(struct call_tree *tree)
-{
-	call_tree_done(tree);
-}
+DEFINE_STRUCT_CLEANUP(call_tree, call_tree_done)
 
 /* The child of this kind and value, made if it is missing; TREE_NONE: no memory. */
 uint32_t call_tree_child(struct call_tree *tree, uint32_t parent, enum tree_kind kind,

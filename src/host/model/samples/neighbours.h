@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/model/samples/profile.h"
 
 struct neighbour {
@@ -29,7 +30,4 @@ int neighbours_find(struct neighbours *ret, const struct profile *profile,
 		    uint32_t function) MUST_CHECK;
 void neighbours_done(struct neighbours *neighbours);
 
-static inline void neighbours_done_at_scope_end(struct neighbours *neighbours)
-{
-	neighbours_done(neighbours);
-}
+DEFINE_STRUCT_CLEANUP(neighbours, neighbours_done)

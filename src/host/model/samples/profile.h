@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/model/samples/samples.h"
 
 #define KIND_BIT(kind) (1u << (kind))
@@ -44,10 +45,7 @@ int sample_profile_gather(struct profile *ret, struct model *model,
 			  const struct profile_filter *filter) MUST_CHECK;
 void sample_profile_done(struct profile *profile);
 
-static inline void sample_profile_done_at_scope_end(struct profile *profile)
-{
-	sample_profile_done(profile);
-}
+DEFINE_STRUCT_CLEANUP(profile, sample_profile_done)
 
 /* The kinds to show: the requested view, else running ones, or, if there are none, all. */
 unsigned profile_kinds(const struct samples *samples);
@@ -89,10 +87,7 @@ struct hot_functions {
 int hot_functions_find(struct hot_functions *ret, const struct profile *profile) MUST_CHECK;
 void hot_functions_done(struct hot_functions *hot);
 
-static inline void hot_functions_done_at_scope_end(struct hot_functions *hot)
-{
-	hot_functions_done(hot);
-}
+DEFINE_STRUCT_CLEANUP(hot_functions, hot_functions_done)
 
 /* "name (11)". */
 const char *process_title(const struct model_process *process, char *ret, size_t room);

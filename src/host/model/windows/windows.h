@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/model/model.h"
 #include "host/recording/pack_samples.h"
 
@@ -71,10 +72,7 @@ struct window_summary {
 int window_summary_make(struct model *model, struct window_summary *ret) MUST_CHECK;
 void window_summary_done(struct window_summary *summary);
 
-static inline void window_summary_done_at_scope_end(struct window_summary *summary)
-{
-	window_summary_done(summary);
-}
+DEFINE_STRUCT_CLEANUP(window_summary, window_summary_done)
 
 /* For the reader.  A visitor: counts into struct windows. */
 int windows_count(const struct window *window, void *context);

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/counters/amd/request.h"
 #include "host/counters/event.h"
 #include "host/recorder/windows/windows.h"
@@ -31,10 +32,7 @@ int counter_choice_make_gpus(struct counter_choice *ret, uint64_t interval_ns,
 			     struct err *err) MUST_CHECK;
 void counter_choice_done(struct counter_choice *choice);
 
-static inline void counter_choice_done_at_scope_end(struct counter_choice *choice)
-{
-	counter_choice_done(choice);
-}
+DEFINE_STRUCT_CLEANUP(counter_choice, counter_choice_done)
 
 /* A device has one set of counters: two processes cannot be counted by it. */
 int counter_choice_check_alone(const struct counter_choice *choice, bool is_alone,

@@ -153,14 +153,6 @@ static int write_named(struct model *model, const struct exporter *exporter, con
 	return r ? r : output_commit(&file, err);
 }
 
-static int file_refuse(const struct exporter *exporter, const char *path, struct err *err)
-{
-	err_set(err, -EINVAL, "%s needs a file that it can seek in: it cannot be written to '%s'",
-		exporter->name, path);
-	err_fix(err, "-o FILE%s", exporter->extensions[0]);
-	return err_exit(err, EXIT_USAGE);
-}
-
 int export_file(struct model *model, const struct exporter *exporter, const char *path,
 		struct err *err)
 {
@@ -171,7 +163,12 @@ int export_file(struct model *model, const struct exporter *exporter, const char
 		return exporter->format->write_set(model, path, err);
 	if (!exporter->format->write) {
 		r = is_stream ? -ESPIPE : write_named(model, exporter, path, err);
-		return r == -ESPIPE ? file_refuse(exporter, path, err) : r;
+		if (r != -ESPIPE)
+			return r;
+		err_usage(err, NULL,
+			  "%s needs a file that it can seek in: it cannot be written to '%s'",
+			  exporter->name, path);
+		return err_fix(err, "-o FILE%s", exporter->extensions[0]);
 	}
 	if (!is_stream)
 		return write_file(model, exporter, path, err);

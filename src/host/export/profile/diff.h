@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "host/model/diff/diff_tree.h"
+#include "host/model/diff/comparison.h"
 
 #include <stdio.h>
 

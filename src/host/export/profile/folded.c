@@ -1,16 +1,84 @@
 /*
- * folded: one line for each stack, outermost first, and how many samples had it, or how many bytes
- * were allocated there.  The first name is the threads', with its process where there are several;
- * of a recording of every process, first the process and then the thread.  For flamegraph.pl,
- * inferno, speedscope and many others.
+ * Folded stacks: lines of names with ';' between them, outermost first, and a sum for each.  Stacks
+ * that read alike are one line.  For flamegraph.pl, inferno, speedscope and many others.
+ *
+ * folded: how many samples had a stack, or how many bytes were allocated there.  The first name is
+ * the threads', with its process where there are several; of a recording of every process, first
+ * the process and then the thread.
+ *
+ * kernel-folded: the stacks that kernels were launched from, with the kernel as their innermost
+ * name, and the nanoseconds that devices spent on it: a flame graph of the devices' time by lines
+ * of the program.
  */
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/pool.h"
+#include "host/core/room.h"
 #include "host/core/text/foreign.h"
 #include "host/export/exporter.h"
-#include "host/export/profile/folded_lines.h"
+#include "host/model/devices/launches.h"
 #include "host/model/samples/profile.h"
+
+struct folded_lines {
+	FILE *out;          /* one stack, in memory: write it here, then add it */
+	struct pool stacks; /* in the order of their coming */
+	uint64_t *sums;     /* of each */
+	size_t room;
+	char *text;
+	size_t size;
+};
+
+/* 0 or -ENOMEM, both. */
+static int folded_lines_open(struct folded_lines *ret)
+{
+	*ret = (struct folded_lines){ 0 };
+	ret->out = open_memstream(&ret->text, &ret->size);
+	return ret->out ? 0 : -ENOMEM;
+}
+
+/* Adds to the sum of the stack that was written, and empties it. */
+static int folded_lines_add(struct folded_lines *lines, uint64_t value)
+{
+	size_t before = lines->stacks.count;
+	uint32_t number;
+
+	fputc('\0', lines->out); /* cuts off a longer line's rest */
+	if (fflush(lines->out) || ferror(lines->out))
+		return -ENOMEM;
+	rewind(lines->out);
+	number = pool_add(&lines->stacks, lines->text);
+	if (number == POOL_NONE ||
+	    make_room(&lines->sums, number, &lines->room, sizeof(*lines->sums)))
+		return -ENOMEM;
+	if (lines->stacks.count > before)
+		lines->sums[number] = 0;
+	lines->sums[number] += value;
+	return 0;
+}
+
+/* Sums are divided by `unit`, and rounded. */
+static void folded_lines_write(const struct folded_lines *lines, uint64_t unit, FILE *out)
+{
+	for (size_t i = 0; i < lines->stacks.count; i++) {
+		foreign_write(out, FOREIGN_TEXT, lines->stacks.texts[i]);
+		fprintf(out, " %" PRIu64 "\n", (lines->sums[i] + unit / 2) / unit);
+	}
+}
+
+static void folded_lines_done(struct folded_lines *lines)
+{
+	if (lines->out)
+		fclose(lines->out);
+	free(lines->text);
+	free(lines->sums);
+	pool_done(&lines->stacks);
+}
+
+DEFINE_STRUCT_CLEANUP(folded_lines, folded_lines_done)
 
 static void write_frame(FILE *out, const struct samples *samples, uint32_t number)
 {
@@ -72,4 +140,62 @@ static int folded_write(struct model *model, FILE *out)
 const struct exporter_format format_folded = {
 	.looks_like = "[!\001-\040<{#/\"]*;[!\001-\040]*",
 	.write = folded_write,
+};
+
+#define NO_STACK "[no stack]"
+
+struct kernel_folded {
+	const struct model *model;
+	struct launches launches;
+	struct folded_lines lines;
+};
+
+/* Lines are innermost first. */
+static void write_lines(FILE *out, const char *lines)
+{
+	struct stack_line found[RECORD_PYTHON_FRAMES_MAX];
+	size_t count = 0;
+
+	while (count < ARRAY_SIZE(found) && stack_line_next(&lines, &found[count]))
+		count++;
+	while (count-- > 0) {
+		foreign_write(out, FOREIGN_FOLDED, found[count].function);
+		fputc(';', out);
+	}
+}
+
+static int kernel_add(const struct call *call, void *context)
+{
+	struct kernel_folded *self = context;
+	const char *lines;
+
+	if (call->function->domain != DOMAIN_KERNEL)
+		return launches_add(&self->launches, call);
+	lines = launches_find(&self->launches, call);
+	if (self->model->process_count > 1)
+		fprintf(self->lines.out, "%d;", call->process->pid);
+	write_lines(self->lines.out, lines[0] ? lines : NO_STACK);
+	foreign_write(self->lines.out, FOREIGN_FOLDED, call_name(call));
+	return folded_lines_add(&self->lines, call->end_ns - call->begin_ns);
+}
+
+static int kernel_folded_write(struct model *model, FILE *out)
+{
+	struct kernel_folded self = { .model = model };
+	int r = folded_lines_open(&self.lines);
+
+	if (!r)
+		r = model_each_call(model, kernel_add, &self);
+	if (!r && !self.lines.stacks.count)
+		r = -ENODATA;
+	if (!r)
+		folded_lines_write(&self.lines, /* unit */ 1, out);
+	folded_lines_done(&self.lines);
+	launches_done(&self.launches);
+	return r ? r : export_state(out);
+}
+
+const struct exporter_format format_kernel_folded = {
+	.looks_like = "[!\001-\040<{#/\"]*;[!\001-\040]*",
+	.write = kernel_folded_write,
 };

@@ -1,18 +1,182 @@
 /*
- * svg: a flame graph as a picture.
+ * Flame graphs as SVG pictures: the boxes of a call tree, outermost functions first.  Boxes have
+ * titles; there are no scripts.
+ *
+ * svg: the samples of one recording.  Of two recordings: red is more in B, blue is less, grey is no
+ * more than chance; boxes are as wide as the mean of both shares.
  */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "host/core/cleanup.h"
+#include "host/core/text/foreign.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
+#include "host/core/text/utf8.h"
 #include "host/export/exporter.h"
-#include "host/export/profile/svg_boxes.h"
+#include "host/export/profile/diff.h"
 #include "host/model/calls/call_view.h"
+#include "host/model/samples/call_tree.h"
 #include "host/model/samples/frame_languages.h"
 #include "host/model/statistics.h"
+
+struct svg_colour {
+	unsigned hue, saturation, light; /* the last two in percent */
+};
+
+struct svg_picture {
+	FILE *out;
+	const struct call_tree *tree; /* widths are its weights */
+	const void *context;
+	void (*name)(const struct svg_picture *self, const struct tree_node *node, char *ret,
+		     size_t room);
+	struct svg_colour (*colour)(const struct svg_picture *self, const struct tree_node *node);
+	/* Writes the title's text after the name. */
+	void (*tell)(const struct svg_picture *self, const struct tree_node *node);
+	/* The text above: svg_line_begin() and svg_line_end() for each line. */
+	void (*head)(const struct svg_picture *self);
+	unsigned head_lines;
+};
+
+#define WIDTH        1200.0
+#define ROW          17.0
+#define LEAST        0.3 /* pixels */
+#define LETTER       6.6
+#define NAME_LETTERS 512u
+
+struct drawing {
+	const struct svg_picture *picture;
+	double top, height; /* of the boxes; of all */
+	uint32_t depth;     /* of the deepest box */
+};
+
+/* Any bytes as text of an SVG. */
+static void svg_text(FILE *out, const char *text)
+{
+	foreign_write(out, FOREIGN_XML, text);
+}
+
+/* Cut to so many letters, between letters. */
+static void svg_boxes_cut(char *name, size_t letters)
+{
+	size_t at = 0;
+
+	for (; name[at] && letters > 0; letters--)
+		at += MAX(utf8_length((const unsigned char *)name + at), (size_t)1);
+	name[at] = '\0';
+}
+
+static void svg_boxes_draw(struct drawing *self, const struct tree_node *node, double x,
+			   double width)
+{
+	const struct svg_picture *picture = self->picture;
+	double y = self->top + ROW * node->depth; /* below its caller, as in the page */
+	struct svg_colour colour = picture->colour(picture, node);
+	char name[NAME_LETTERS];
+
+	picture->name(picture, node, name, sizeof(name));
+	fprintf(picture->out, "<g><title>");
+	svg_text(picture->out, name);
+	picture->tell(picture, node);
+	fprintf(picture->out,
+		"</title><rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" "
+		"fill=\"hsl(%u,%u%%,%u%%)\"/>",
+		x, y, MAX(width - 0.5, LEAST), ROW - 1, colour.hue, colour.saturation,
+		colour.light);
+	if (width > 4 * LETTER) {
+		svg_boxes_cut(name, (size_t)((width - 6) / LETTER));
+		fprintf(picture->out, "<text x=\"%.1f\" y=\"%.1f\">", x + 3, y + 12);
+		svg_text(picture->out, name);
+		fprintf(picture->out, "</text>");
+	}
+	fprintf(picture->out, "</g>\n");
+}
+
+/* Calls the visitor for each box that can be seen, outer ones first. */
+static int each_box(struct drawing *self,
+		    void (*visit)(struct drawing *self, const struct tree_node *node, double x,
+				  double width))
+{
+	const struct call_tree *tree = self->picture->tree;
+	CLEANUP(free) double *ends = calloc(tree->count, sizeof(*ends));
+	uint64_t all = call_tree_weight(tree, 0);
+	double scale = all ? WIDTH / (double)all : 0;
+	uint32_t at = 0;
+
+	if (!ends)
+		return -ENOMEM;
+	/* The end of the boxes drawn so far inside each node. */
+	while (at != TREE_NONE) {
+		const struct tree_node *node = &tree->nodes[at];
+		double width = (double)call_tree_weight(tree, at) * scale;
+		double x = node->parent == TREE_NONE ? 0 : ends[node->parent];
+
+		ends[at] = x;
+		if (node->parent != TREE_NONE)
+			ends[node->parent] += width;
+		if (width >= LEAST)
+			visit(self, node, x, width);
+		at = width >= LEAST && node->first != TREE_NONE ? node->first
+								: call_tree_after(tree, at);
+	}
+	return 0;
+}
+
+static void svg_boxes_measure(struct drawing *self, const struct tree_node *node, double x,
+			      double width)
+{
+	(void)x;
+	(void)width;
+	self->depth = MAX(self->depth, node->depth);
+}
+
+/* False: the box is too narrow. */
+static bool svg_is_drawn(const struct svg_picture *picture, const struct tree_node *node)
+{
+	const struct call_tree *tree = picture->tree;
+	uint64_t all = call_tree_weight(tree, 0);
+	uint64_t weight = call_tree_weight(tree, call_tree_number(tree, node));
+
+	return all && (double)weight * (WIDTH / (double)all) >= LEAST;
+}
+
+/* A line of the head, from 0. */
+static void svg_line_begin(const struct svg_picture *picture, unsigned line)
+{
+	fprintf(picture->out, "<text x=\"4\" y=\"%u\" ", 16 * (line + 1));
+	fputs(line ? "fill=\"#666\">" : "font-size=\"14\">", picture->out);
+}
+
+static void svg_line_end(const struct svg_picture *picture)
+{
+	fputs("</text>\n", picture->out);
+}
+
+/* 0 or -ENOMEM. */
+static int svg_picture_write(const struct svg_picture *picture)
+{
+	struct drawing self = { .picture = picture };
+
+	if (each_box(&self, svg_boxes_measure))
+		return -ENOMEM;
+	self.top = 16 * picture->head_lines + 14;
+	self.height = self.top + ROW * (self.depth + 1);
+	fprintf(picture->out,
+		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%.0f\" height=\"%.0f\" "
+		"viewBox=\"0 0 %.0f %.0f\" font-family=\"monospace\" font-size=\"11\" ",
+		WIDTH, self.height, WIDTH, self.height);
+	print(picture->out, "fill=\"%s\">\n", FRAME_INK_LIGHT);
+	fputs("<rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n", picture->out);
+	picture->head(picture);
+	if (each_box(&self, svg_boxes_draw))
+		return -ENOMEM;
+	fputs("</svg>\n", picture->out);
+	return 0;
+}
 
 static void svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,
 		     size_t room)
@@ -150,3 +314,97 @@ const struct exporter_format format_svg = {
 		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"1200\" height=\"*monospace*",
 	.write = svg_write,
 };
+
+#define HUE_MORE 5u
+#define HUE_LESS 215u
+
+struct diff_svg {
+	const struct comparison *comparison;
+	struct call_tree tree;
+};
+
+static struct share_change change_of(const struct svg_picture *self, const struct tree_node *node)
+{
+	const struct diff_svg *svg = self->context;
+	uint32_t number = call_tree_number(&svg->tree, node);
+
+	return comparison_change(svg->comparison,
+				 call_tree_metrics(&svg->tree, number, SIDE_A)->total_ns,
+				 call_tree_metrics(&svg->tree, number, SIDE_B)->total_ns);
+}
+
+static void diff_svg_name(const struct svg_picture *self, const struct tree_node *node, char *ret,
+			  size_t room)
+{
+	const struct diff_svg *svg = self->context;
+
+	snprintf(ret, room, "%s", diff_tree_name(svg->comparison, node));
+}
+
+/* As in the page: the stronger, the larger the factor. */
+static struct svg_colour diff_svg_colour(const struct svg_picture *self,
+					 const struct tree_node *node)
+{
+	struct share_change change = change_of(self, node);
+	double sum = change.shares[SIDE_A] + change.shares[SIDE_B];
+	double strength = sum > 0 ? sqrt(fabs(change.points) / sum) : 0;
+
+	if (change.is_noise)
+		return (struct svg_colour){ .light = 86 };
+	return (struct svg_colour){ .hue = change.points > 0 ? HUE_MORE : HUE_LESS,
+				    .saturation = 85,
+				    .light = (unsigned)(90 - 32 * strength) };
+}
+
+static void diff_svg_tell(const struct svg_picture *self, const struct tree_node *node)
+{
+	struct share_change change = change_of(self, node);
+
+	print(self->out, ": A %.2f %%, B %.2f %%, %+.2f points, +- %.2f%s",
+	      share_shown(change.shares[SIDE_A]), share_shown(change.shares[SIDE_B]),
+	      share_shown(change.points), change.error,
+	      change.is_noise ? " (no more than chance)" : "");
+}
+
+static void diff_svg_head(const struct svg_picture *self)
+{
+	const struct diff_svg *svg = self->context;
+	char words[512];
+
+	svg_line_begin(self, 0);
+	print(self->out,
+	      "what changed from A to B: %s (red: more in B, blue: less, grey: no "
+	      "more than chance)",
+	      profile_kinds_name(svg->comparison->kinds));
+	svg_line_end(self);
+	for (unsigned side = 0; side < SIDES; side++) {
+		svg_line_begin(self, side + 1);
+		comparison_title(svg->comparison, side, words, sizeof(words));
+		svg_text(self->out, words);
+		comparison_describe(svg->comparison, side, words, sizeof(words));
+		fputs(": ", self->out);
+		svg_text(self->out, words);
+		svg_line_end(self);
+	}
+}
+
+int diff_svg_write(const struct comparison *comparison, FILE *out)
+{
+	struct diff_svg self = { .comparison = comparison };
+	const struct profile *const profiles[SIDES] = { &comparison->sides[SIDE_A].profile,
+							&comparison->sides[SIDE_B].profile };
+	const struct svg_picture picture = { .out = out,
+					     .tree = &self.tree,
+					     .context = &self,
+					     .name = diff_svg_name,
+					     .colour = diff_svg_colour,
+					     .tell = diff_svg_tell,
+					     .head = diff_svg_head,
+					     .head_lines = 3 };
+	int r = diff_tree_build(&self.tree, comparison, profiles, /* of_entry */ NULL);
+
+	if (!r)
+		r = svg_picture_write(&picture);
+	call_tree_done(&self.tree);
+	return r ? r : export_state(out);
+}

@@ -183,8 +183,7 @@ static int compile_group(const char *group, regex_t *ret, struct err *err)
 	code = regcomp(ret, whole, REG_EXTENDED | REG_NOSUB);
 	if (!code)
 		return 0;
-	err_set(err, -EINVAL, "invalid regular expression '%s' for a summary", group);
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, NULL, "invalid regular expression '%s' for a summary", group);
 }
 
 int amd_summary_check(const struct amd_summary_options *options, struct err *err)
@@ -249,9 +248,8 @@ static const struct summary_unit *find_unit(const char *name, struct err *err)
 		if (strcmp(units[i].name, name) == 0)
 			return &units[i];
 	}
-	err_set(err, -EINVAL, "unknown unit '%s'", name);
+	err_usage(err, NULL, "unknown unit '%s'", name);
 	err_fix(err, "-u %s", nearest.best ? nearest.best : "sec, msec, usec or nsec");
-	err_exit(err, EXIT_USAGE);
 	return NULL;
 }
 

@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/export/amd/view/counted.h"
 #include "host/export/amd/view/kernel_filter.h"
-#include "host/export/amd/view/range_history.h"
 #include "host/export/amd/view/regions.h"
 #include "host/model/model.h"
 
@@ -115,10 +115,7 @@ int amd_view_init(struct amd_view *ret, struct model *model, const struct amd_vi
 		  struct err *err) MUST_CHECK;
 void amd_view_done(struct amd_view *view);
 
-static inline void amd_view_done_at_scope_end(struct amd_view *view)
-{
-	amd_view_done(view);
-}
+DEFINE_STRUCT_CLEANUP(amd_view, amd_view_done)
 
 /* One row of a table.  Valid until its visitor returns. */
 struct amd_event {

@@ -24,8 +24,7 @@ static int kernel_filter_compile(regex_t *ret, const char *expression, struct er
 	if (!code)
 		return 0;
 	regerror(code, ret, why, sizeof(why));
-	err_set(err, -EINVAL, "invalid regular expression '%s': %s", expression, why);
-	return err_exit(err, EXIT_USAGE);
+	return err_usage(err, NULL, "invalid regular expression '%s': %s", expression, why);
 }
 
 /* "3" or "1-3", with brackets around it where people put them. */
@@ -66,14 +65,10 @@ static int take_ranges(struct kernel_filter *filter, const char *ranges, struct 
 
 	while (!r && text_take_field(&rest, ',', &field))
 		r = take_range(filter, field);
-	if (r == -EINVAL) {
-		err_set(err, r, "'%s' is not a range of iterations", ranges);
-		err_fix(err, "\"[1-3]\", \"[1,4-6]\" or \"7\"; the first time is 1");
-		err_exit(err, EXIT_USAGE);
-	} else if (r) {
-		err_set(err, r, "range of iterations: no memory");
-	}
-	return r;
+	if (r == -EINVAL)
+		return err_usage(err, "\"[1-3]\", \"[1,4-6]\" or \"7\"; the first time is 1",
+				 "'%s' is not a range of iterations", ranges);
+	return r ? err_set(err, r, "range of iterations: no memory") : 0;
 }
 
 int kernel_filter_init(struct kernel_filter *ret, const struct kernel_filter_options *options,

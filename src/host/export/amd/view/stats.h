@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/rows.h"
 #include "host/export/amd/view/amd.h"
 #include "host/model/statistics.h"
@@ -26,7 +27,4 @@ struct amd_stats {
 int amd_stats_init(struct amd_stats *ret, struct amd_view *view) MUST_CHECK;
 void amd_stats_done(struct amd_stats *stats);
 
-static inline void amd_stats_done_at_scope_end(struct amd_stats *stats)
-{
-	amd_stats_done(stats);
-}
+DEFINE_STRUCT_CLEANUP(amd_stats, amd_stats_done)

@@ -235,8 +235,7 @@ int frame_read(struct frame *ret, const char *path, struct err *err)
 	if (r)
 		return r;
 	if (csv_table_find(&table, "Kernel_Name") < 0) {
-		err_set(err, -EINVAL, "read '%s': it has no column Kernel_Name", path);
-		r = err_exit(err, EXIT_USAGE);
+		r = err_usage(err, NULL, "read '%s': it has no column Kernel_Name", path);
 	} else {
 		r = csv_table_find(&table, "Counter_Name") < 0 ? wide_read(ret, &table)
 							       : long_read(ret, &table);

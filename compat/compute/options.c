@@ -114,10 +114,8 @@ static int option_unknown(const struct option_words *words, const char *word, st
 
 	for (const struct compute_option *option = words->table; option->name; option++)
 		nearest_offer(&nearest, option->name);
-	err_set(err, -EINVAL, "unknown option '%s'", word);
-	if (nearest.best)
-		err_fix(err, "--%s", nearest.best);
-	return err_exit(err, EXIT_USAGE);
+	err_usage(err, NULL, "unknown option '%s'", word);
+	return nearest.best ? err_fix(err, "--%s", nearest.best) : err->code;
 }
 
 static int option_lack(const struct compute_option *option, struct err *err)

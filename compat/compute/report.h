@@ -3,7 +3,7 @@
  */
 #pragma once
 
-#include "definitions/panels.h"
+#include "definitions/definitions.h"
 #include "workload.h"
 
 struct compute_report {

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "definitions/counter_names.h"
-#include "definitions/panels.h"
+#include "definitions/definitions.h"
 
 #define PASSES_MAX   128u
 #define PASS_MAX     64u

@@ -6,7 +6,6 @@
 #include "host/core/text/text.h"
 #include "host/rocprofv3/settings.h"
 
-#define INPUT_FILE_MAX   (1u << 20)
 #define INPUT_VALUES_MAX PROFILE_LIST_MAX
 
 /* An entry: a name and its values. */
@@ -27,13 +26,6 @@ struct input {
  */
 int input_read(struct profile *profile, struct err *err) MUST_CHECK;
 
-/* For the readers of formats. */
+/* One for each format. */
 typedef int input_format(struct input *input, struct text text, struct err *err);
 input_format input_read_json, input_read_yaml, input_read_txt;
-
-int input_begin_job(struct input *input, struct err *err) MUST_CHECK;
-int input_begin_entry(struct input *input, struct text name, struct err *err) MUST_CHECK;
-int input_add_value(struct input *input, struct text value, struct err *err) MUST_CHECK;
-/* Makes the setting. */
-int input_end_entry(struct input *input, struct err *err) MUST_CHECK;
-int input_refuse(const struct input *input, const char *what, struct err *err);

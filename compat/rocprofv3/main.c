@@ -3,7 +3,6 @@
  * 1, or with the status of the program, as AMD's does.
  */
 #include "arguments.h"
-#include "help.h"
 #include "host/core/self/environment.h"
 #include "host/core/text/print.h"
 #include "host/rocprofv3/environment.h"

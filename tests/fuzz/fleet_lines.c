@@ -8,7 +8,7 @@
 
 #include "host/fleet/channel/channel.h"
 #include "host/fleet/merge/class_tree.h"
-#include "host/fleet/merge/halts.h"
+#include "host/fleet/merge/fleet_dump.h"
 #include "host/fleet/top/fleet_top.h"
 
 #include <string.h>

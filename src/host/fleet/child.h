@@ -1,10 +1,13 @@
 /*
  * Programs that the fleet starts: launchers, and queries for jobs.  Found by PATH; in a process
- * group of their own, so that Ctrl-C reaches limpet alone.
+ * group of their own, so that Ctrl-C reaches limpet alone.  Their command lines are built word by
+ * word.
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/err.h"
+#include "shared/base/macros.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -46,3 +49,21 @@ const char *child_describe(int status, char *buffer, size_t capacity);
  * Fails when the program fails, prints more than bytes_max, or takes longer than the limit. */
 int child_capture(const char *const *argv, size_t bytes_max, uint64_t limit_ns, char **ret,
 		  struct err *err) MUST_CHECK;
+
+/* Zero is empty. */
+struct words {
+	char **items; /* ends with NULL once there is one */
+	size_t count, room;
+	bool has_failed; /* no memory: it is incomplete */
+};
+
+void words_add(struct words *words, const char *format, ...) PRINTF_LIKE(2, 3);
+/* NULL: has_failed. */
+void words_add_text(struct words *words, const char *word);
+/* Words with single blanks between them. */
+void words_add_line(struct words *words, const char *line);
+void words_done(struct words *words);
+DEFINE_STRUCT_CLEANUP(words, words_done)
+
+/* As one quoted word for a shell: the caller frees it; NULL: no memory. */
+char *word_quote(const char *word);

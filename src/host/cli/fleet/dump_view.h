@@ -5,7 +5,7 @@
 
 #include "host/core/text/json.h"
 #include "host/fleet/merge/class_tree.h"
-#include "host/fleet/merge/halts.h"
+#include "host/fleet/merge/fleet_dump.h"
 
 #include <stdio.h>
 

@@ -7,8 +7,8 @@
 #include "host/core/clock.h"
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
+#include "host/fleet/child.h"
 #include "host/fleet/folder/received.h"
-#include "host/fleet/words.h"
 
 #include <errno.h>
 #include <string.h>

@@ -6,8 +6,8 @@
 #pragma once
 
 #include "host/core/cleanup.h"
+#include "host/fleet/child.h"
 #include "host/fleet/request.h"
-#include "host/fleet/words.h"
 
 /* The options that select ranks, as typed; NULL or false where not given. */
 struct fleet_who {

@@ -65,21 +65,18 @@ static const struct engine *engine_choose(const struct fleet_who *who, struct er
 		if (!engines[i].is_meant)
 			continue;
 		if (chosen) {
-			err_set(err, -EINVAL, "two ways to the job are given: %s and %s",
-				chosen->name, engines[i].engine->name);
-			err_fix(err, "leave one of them out");
-			err_exit(err, EXIT_USAGE);
+			err_usage(err, "leave one of them out",
+				  "two ways to the job are given: %s and %s", chosen->name,
+				  engines[i].engine->name);
 			return NULL;
 		}
 		chosen = engines[i].engine;
 	}
-	if (!chosen) {
-		err_set(err, -EINVAL, "no job is given");
-		err_fix(err,
-			"--slurm JOB, --k8s SELECTOR, --mpirun PID, --hosts LIST --match NAME, "
-			"--launcher CMD, or --local");
-		err_exit(err, EXIT_USAGE);
-	}
+	if (!chosen)
+		err_usage(err,
+			  "--slurm JOB, --k8s SELECTOR, --mpirun PID, --hosts LIST --match NAME, "
+			  "--launcher CMD, or --local",
+			  "no job is given");
 	return chosen;
 }
 

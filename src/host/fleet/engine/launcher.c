@@ -1,22 +1,25 @@
 /*
+ * Engines for which the user names the hosts.
+ *
  * --launcher CMD: any command that runs a program on nodes: once for each host if it contains
- * "{host}", else once for all (flux exec, pdsh, clush).
+ * "{host}", else once for all (flux exec, pdsh, clush).  --hosts: one ssh for each host, never
+ * interactive: without a key or ticket it fails with that reason.  --local: this machine.
  */
-#include "host/fleet/engine/engine.h"
-
 #include "host/core/cleanup.h"
+#include "host/fleet/engine/engine.h"
 
 #include <errno.h>
 #include <string.h>
+#include <sys/utsname.h>
 
 #define HOST_MARK "{host}"
 
-static int launcher_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
+static int hosts_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
 {
 	ret->title = strdup(who->match ? who->match : "ranks");
 	if (!ret->title)
-		return err_set(err, -ENOMEM, "launcher: no memory");
-	ret->is_open = ret->is_one_start = !strstr(who->launcher, HOST_MARK);
+		return err_set(err, -ENOMEM, "hosts: no memory");
+	ret->is_open = ret->is_one_start = who->launcher && !strstr(who->launcher, HOST_MARK);
 	if (who->hosts)
 		return plan_add_hosts(ret, who->hosts, err);
 	if (ret->is_open)
@@ -63,6 +66,55 @@ static void launcher_command(struct words *ret, const struct fleet_plan *plan,
 
 const struct engine engine_launcher = {
 	.name = "--launcher",
-	.plan = launcher_plan,
+	.plan = hosts_plan,
 	.command = launcher_command,
+};
+
+void ssh_command(struct words *ret, const struct fleet_plan *plan,
+		 const struct node_command *command)
+{
+	CLEANUP(free) char *script = node_script(command);
+	CLEANUP(free) char *quoted = script ? word_quote(script) : NULL;
+
+	words_add_line(ret, "ssh -oBatchMode=yes -oConnectTimeout=10 -oServerAliveInterval=5 "
+			    "-oClearAllForwardings=yes -T --");
+	words_add_text(ret, plan->nodes[command->node].name);
+	/* The user's shell may be any; this one is known. */
+	words_add(ret, "exec /bin/sh -c %s", quoted ? quoted : "");
+	ret->has_failed |= !quoted;
+}
+
+const struct engine engine_ssh = {
+	.name = "--hosts",
+	.copy = COPY_INPUT,
+	.plan = hosts_plan,
+	.command = ssh_command,
+};
+
+static int local_plan(struct fleet_plan *ret, const struct fleet_who *who, struct err *err)
+{
+	struct planned_node *node;
+	struct utsname system;
+
+	(void)who;
+	uname(&system);
+	ret->title = strdup("ranks on this machine");
+	node = plan_add_node(ret, system.nodename);
+	if (!node || !ret->title)
+		return err_set(err, -ENOMEM, "nodes: no memory");
+	node->is_local = true;
+	return 0;
+}
+
+static void local_command(struct words *ret, const struct fleet_plan *plan,
+			  const struct node_command *command)
+{
+	(void)plan;
+	engine_command_local(ret, command);
+}
+
+const struct engine engine_local = {
+	.name = "--local",
+	.plan = local_plan,
+	.command = local_command,
 };

@@ -15,7 +15,7 @@
 #include "host/core/text/path.h"
 #include "host/core/text/text.h"
 #include "host/fleet/engine/engine.h"
-#include "host/fleet/find/mapped_symbol.h"
+#include "host/fleet/find/rank_variables.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/procfs.h"
 #include "host/process/status.h"
@@ -347,10 +347,8 @@ static int mpirun_plan(struct fleet_plan *ret, const struct fleet_who *who, stru
 	pid_t pid;
 	int r = text_parse_pid(who->mpirun, &pid);
 
-	if (r) {
-		err_set(err, r, "'%s' is no process number", who->mpirun);
-		return err_exit(err, EXIT_USAGE);
-	}
+	if (r)
+		return err_usage(err, NULL, "'%s' is no process number", who->mpirun);
 	if (asprintf(&ret->title, "job of %d", pid) < 0) {
 		ret->title = NULL;
 		return err_set(err, -ENOMEM, "ranks: no memory");

@@ -6,6 +6,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
+#include "host/core/rows.h"
 #include "host/core/text/path.h"
 #include "host/fleet/find/job_processes.h"
 #include "host/fleet/rank.h"
@@ -196,8 +197,7 @@ static int ranks_settle(struct search *self, struct err *err)
 	struct found_ranks *found = self->found;
 	size_t kept = 0;
 
-	if (found->count)
-		qsort(found->items, found->count, sizeof(*found->items), compare_ranks);
+	rows_sort(found->items, found->count, sizeof(*found->items), compare_ranks);
 	for (size_t i = 0; i < found->count; i++) {
 		const struct found_rank *last = kept ? &found->items[kept - 1] : NULL;
 		const struct found_rank *rank = &found->items[i];

@@ -8,8 +8,9 @@
 #include "host/core/bytes.h"
 #include "host/core/cleanup.h"
 #include "host/core/text/text.h"
-#include "host/fleet/find/mapped_symbol.h"
 #include "host/fleet/rank.h"
+#include "host/process/maps.h"
+#include "shared/elf/image.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -142,4 +143,32 @@ bool rank_variable_read(const struct variables *variables, const struct rank_var
 		return false;
 	(void)number_read(variables, variable->size_name, (uint64_t)RANK_MAX + 1, ret_size);
 	return true;
+}
+
+static int memory_reader_read(void *context, uint64_t address, void *into, size_t size)
+{
+	return memory_read(*(const int *)context, address, into, size) ? 0 : -EFAULT;
+}
+
+static bool is_object(const struct mapping *mapping)
+{
+	return mapping->path[0] == '/' && mapping->offset == 0 && mapping->readable;
+}
+
+int mapped_symbol_find(pid_t pid, int memory, const char *name, uint64_t *ret)
+{
+	CLEANUP(maps_done) struct maps maps = { 0 };
+	const struct memory_reader reader = { memory_reader_read, &memory };
+	struct err ignored = { 0 };
+	int r = maps_read(pid, &maps, &ignored);
+
+	for (size_t i = 0; !r && i < maps.count; i++) {
+		struct elf_image image;
+
+		if (is_object(&maps.items[i]) &&
+		    !elf_image_open(&image, &reader, maps.items[i].start) &&
+		    !elf_image_symbol(&image, name, ret))
+			return 0;
+	}
+	return r ? r : -ENOENT;
 }

@@ -1,11 +1,13 @@
 /*
  * Variables of other processes, those they were started with, or those in their libc now; and the
  * variables in which launchers pass the rank, the most trustworthy first: a rank that mpirun starts
- * inside Slurm has Slurm's variables too, and those are the daemon's.
+ * inside Slurm has Slurm's variables too, and those are the daemon's.  Symbols in the memory of a
+ * running process: of its executable, then of its libraries.
  */
 #pragma once
 
 #include "host/core/cleanup.h"
+#include "host/process/memory.h"
 #include "shared/base/macros.h"
 
 #include <stdbool.h>
@@ -39,3 +41,6 @@ extern const struct rank_variable rank_variables[];
 /* False: there is no such variable, or no number in it. */
 bool rank_variable_read(const struct variables *variables, const struct rank_variable *variable,
 			uint32_t *ret_rank, uint32_t *ret_size);
+
+/* The address of the first defined dynamic symbol of that name; -ENOENT, -errno. */
+int mapped_symbol_find(pid_t pid, int memory, const char *name, uint64_t *ret) MUST_CHECK;

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "host/core/rows.h"
+
 #define RANGES_MAX (16u << 20) /* of ranks, for all calls together */
 
 static bool is_counted(const struct seen_thread *thread, uint32_t round, enum class_threads which)
@@ -93,8 +95,7 @@ static int compare_ends(const void *a, const void *b)
 
 static void ends_sort(struct class_tree *self)
 {
-	if (self->end_count)
-		qsort(self->ends, self->end_count, sizeof(*self->ends), compare_ends);
+	rows_sort(self->ends, self->end_count, sizeof(*self->ends), compare_ends);
 	for (size_t i = self->end_count; i--;)
 		self->nodes[self->ends[i]->path].first_end = i;
 }

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/merge/fleet_dump.h"
 
 /* The metrics of a call. */
@@ -43,10 +44,7 @@ static inline uint32_t class_tree_first(const struct class_tree *tree)
 	return tree->calls.count ? tree->calls.nodes[0].first : PATH_NONE;
 }
 
-static inline void class_tree_done_at_scope_end(struct class_tree *tree)
-{
-	class_tree_done(tree);
-}
+DEFINE_STRUCT_CLEANUP(class_tree, class_tree_done)
 
 /* The last call of the chain that begins here: each is the only child of the one before, with the
  * same ranks and threads. */

@@ -6,10 +6,10 @@
 #include "host/core/clock.h"
 #include "host/core/output/output_location.h"
 #include "host/core/text/text.h"
+#include "host/fleet/child.h"
 #include "host/fleet/node/node_private.h"
 #include "host/fleet/node/rank_recorder.h"
 #include "host/fleet/rank.h"
-#include "host/fleet/words.h"
 
 #include <errno.h>
 #include <limits.h>

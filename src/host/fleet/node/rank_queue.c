@@ -1,7 +1,7 @@
 /*
  * A queue with one thread, and more only to replace stuck ones.  Runs on nodes.
  */
-#include "host/fleet/node/rank_queue.h"
+#include "host/fleet/node/node_private.h"
 
 #include "host/core/clock.h"
 #include "host/core/threads/quiet_thread.h"

@@ -2,7 +2,7 @@
  * Opens the sampler.  Tries all ranks together, which costs least; if that fails, each alone, so
  * that ranks which refuse, end or hang cost only themselves.
  */
-#include "host/fleet/node/top_source.h"
+#include "host/fleet/node/node_ticker.h"
 
 #include "host/core/text/print.h"
 #include "host/process/stat.h"

@@ -4,9 +4,10 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/fleet/fleet.h"
+#include "host/fleet/message.h"
 #include "host/fleet/report/spreads.h"
-#include "host/fleet/top/top_message.h"
 
 /* The latest message of a node. */
 struct node_picture {
@@ -53,7 +54,4 @@ int top_view_make(struct top_view *ret, const struct fleet_top *top,
 		  const struct fleet *fleet) MUST_CHECK;
 void top_view_done(struct top_view *view);
 
-static inline void top_view_done_at_scope_end(struct top_view *view)
-{
-	top_view_done(view);
-}
+DEFINE_STRUCT_CLEANUP(top_view, top_view_done)

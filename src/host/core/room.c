@@ -21,6 +21,15 @@ int make_room(void *list, size_t count, size_t *room, size_t size)
 	return 0;
 }
 
+int append_item(void *list, size_t *count, size_t *room, const void *item, size_t size)
+{
+	int r = make_room(list, *count, room, size);
+
+	if (!r)
+		memcpy(*(char **)list + (*count)++ * size, item, size);
+	return r;
+}
+
 int insert_room(void *list, size_t *count, size_t *room, size_t size, size_t index)
 {
 	int r = make_room(list, *count, room, size);

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "host/core/room.h"
-#include "host/process/rights/perf_access.h"
+#include "host/process/rights/rights.h"
 #include "host/process/threads.h"
 
 static int counter_open_attr(struct perf_event_attr attr, pid_t tid, int leader)

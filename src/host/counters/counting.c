@@ -24,7 +24,7 @@
 #include "host/counters/reason.h"
 #include "host/process/forks/descendants.h"
 #include "host/process/procfs.h"
-#include "host/process/rights/perf_access.h"
+#include "host/process/rights/rights.h"
 #include "host/process/status.h"
 #include "host/process/threads.h"
 

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "host/core/text/print.h"
-#include "host/process/rights/perf_access.h"
 #include "host/process/rights/rights.h"
 
 void counter_machine_read(struct counter_machine *ret)

@@ -4,26 +4,29 @@
  */
 #include "host/java/java.h"
 
-#include "shared/arch/elf.h"
-
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
 #include "host/core/text/path.h"
+#include "host/core/text/text.h"
 #include "host/java/blob_rows.h"
 #include "host/process/memory.h"
+#include "host/process/procfs.h"
+#include "shared/arch/elf.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/uio.h>
 
-#define BATCH          512u
-#define PAUSE_NS       5000000u   /* least time between two rounds */
-#define PAUSES         10u        /* rounds may cost one part in so many of a processor */
-#define PAUSES_PARTIAL 4u         /* the same while there is much to see */
-#define ROUND_MAX_NS   500000000u /* limit of one round */
-#define ROWS_MAX       (4u << 20) /* of a process */
-#define SETTLE_NS      500000000u /* code seen this recently may be incomplete */
+#define BATCH               512u
+#define PAUSE_NS            5000000u   /* least time between two rounds */
+#define PAUSES              10u        /* rounds may cost one part in so many of a processor */
+#define PAUSES_PARTIAL      4u         /* the same while there is much to see */
+#define ROUND_MAX_NS        500000000u /* limit of one round */
+#define ROWS_MAX            (4u << 20) /* of a process */
+#define SETTLE_NS           500000000u /* code seen this recently may be incomplete */
+#define KEEP_FRAME_POINTERS "-XX:+PreserveFramePointer"
+#define DROP_FRAME_POINTERS "-XX:-PreserveFramePointer"
 
 /* The blobs of a heap, ascending. */
 struct known_heap {
@@ -232,11 +235,6 @@ static int add_blob(struct rows *rows, const struct blob_rows *blob, uint64_t lo
 	return r ? r : rows_add_kind(rows, (uint32_t)(blob->blob.code_end - low), UNWIND_NEWER);
 }
 
-static void rows_done_at_scope_end(struct rows *rows)
-{
-	rows_done(rows);
-}
-
 static int make_table(const struct known_heap *heap, struct made_code *ret)
 {
 	CLEANUP(rows_done) struct rows rows = { 0 };
@@ -307,4 +305,56 @@ int java_refresh(struct java *java, struct space *space)
 	java->next_ns =
 		now_ns() + MAX(cost * (java->is_partial ? PAUSES_PARTIAL : PAUSES), PAUSE_NS);
 	return r;
+}
+
+/* Of one argument, or of the value of a variable. */
+static bool read_options(struct text options, bool is_so_far)
+{
+	struct text option;
+
+	while (text_take_word(&options, &option))
+		is_so_far = text_equals(option, KEEP_FRAME_POINTERS) ||
+			    (is_so_far && !text_equals(option, DROP_FRAME_POINTERS));
+	return is_so_far;
+}
+
+static bool skip_variable_name(struct text *entry)
+{
+	return text_take_prefix(entry, "JAVA_TOOL_OPTIONS=") ||
+	       text_take_prefix(entry, "JDK_JAVA_OPTIONS=") ||
+	       text_take_prefix(entry, "_JAVA_OPTIONS=");
+}
+
+bool java_options_keep_frame_pointers(const char *bytes, size_t size, bool are_variables,
+				      bool is_so_far)
+{
+	struct text all = { bytes, bytes + size };
+
+	while (all.at < all.end) {
+		struct text entry = { all.at,
+				      all.at + strnlen(all.at, (size_t)(all.end - all.at)) };
+
+		all.at = entry.end + (entry.end < all.end);
+		if (!are_variables || skip_variable_name(&entry))
+			is_so_far = read_options(entry, is_so_far);
+	}
+	return is_so_far;
+}
+
+static bool read_file(pid_t pid, const char *name, bool are_variables, bool is_so_far)
+{
+	CLEANUP(free) char *bytes = NULL;
+	struct err err = { 0 };
+	size_t size;
+
+	if (proc_read(pid, name, &bytes, &size, &err))
+		return is_so_far;
+	return java_options_keep_frame_pointers(bytes, size, are_variables, is_so_far);
+}
+
+bool java_keeps_frame_pointers(pid_t pid)
+{
+	bool is_kept = read_file(pid, "cmdline", /* are_variables */ false, false);
+
+	return read_file(pid, "environ", /* are_variables */ true, is_kept);
 }

@@ -5,7 +5,7 @@
 #include "host/process/cgroup.h"
 
 #include "host/core/cleanup.h"
-#include "host/process/mountinfo.h"
+#include "host/process/file_system.h"
 #include "host/process/procfs.h"
 
 #include <errno.h>

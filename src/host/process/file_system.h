@@ -1,9 +1,11 @@
 /*
- * Which file systems hold files that may be read though another user named them.
+ * Which file systems hold files that may be read though another user named them; the mounts of a
+ * process.
  */
 #pragma once
 
 #include "host/core/err.h"
+#include "host/core/text/text.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -30,3 +32,16 @@ bool mounts_have(const char *text, size_t size, uint64_t number);
 /* The user whose program serves the FUSE file system with this device, by the text of a mountinfo
  * file; -ENOENT. */
 int fuse_owner_find(const char *text, size_t size, dev_t device, uid_t *ret) MUST_CHECK;
+
+/* A line of /proc/PID/mountinfo.  The text is foreign: an incomplete line has empty members. */
+struct mount {
+	uint64_t number, major, minor;
+	struct text root, point; /* what of the file system is mounted, and where */
+	struct text type, options;
+};
+
+/* Parses the next line that begins with numbers; false: there is none. */
+bool mountinfo_next(struct text *rest, struct mount *ret);
+/* Whether an option, or the value of an option that begins with `key`, is among those of the file
+ * system; *ret_value is what follows the key. */
+bool mount_find_option(const struct mount *mount, const char *key, struct text *ret_value);

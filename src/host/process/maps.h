@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/err.h"
 
 #include <stdbool.h>
@@ -27,10 +28,7 @@ int maps_parse(const char *text, size_t size, struct maps *ret, struct err *err)
 int maps_read(pid_t pid, struct maps *ret, struct err *err) MUST_CHECK;
 void maps_done(struct maps *maps);
 
-static inline void maps_done_at_scope_end(struct maps *maps)
-{
-	maps_done(maps);
-}
+DEFINE_STRUCT_CLEANUP(maps, maps_done)
 
 /* The mapping that holds an address, or NULL. */
 const struct mapping *maps_at(const struct maps *maps, uint64_t address);

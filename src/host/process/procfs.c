@@ -129,9 +129,8 @@ static int collect_pids(DIR *directory, pid_t **pids, size_t *count)
 
 		if (text_parse_pid(entry->d_name, &pid) < 0)
 			continue;
-		if (make_room(pids, *count, &room, sizeof(pid)))
+		if (append_item(pids, count, &room, &pid, sizeof(pid)))
 			return -ENOMEM;
-		(*pids)[(*count)++] = pid;
 	}
 	return *count ? 0 : -ESRCH;
 }

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/err.h"
 #include "host/core/threads/thread_state.h"
 #include "shared/arch/blocked_call.h"
@@ -41,7 +42,4 @@ void thread_read_name(pid_t pid, pid_t tid, char *ret, size_t room);
  * thread has ended. */
 int thread_read_call(pid_t pid, pid_t tid, struct blocked_call *ret);
 
-static inline void threads_done_at_scope_end(struct threads *threads)
-{
-	threads_done(threads);
-}
+DEFINE_STRUCT_CLEANUP(threads, threads_done)

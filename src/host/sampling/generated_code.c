@@ -7,7 +7,7 @@
 
 #include "host/core/cleanup.h"
 #include "host/core/clock.h"
-#include "host/java/options.h"
+#include "host/java/java.h"
 #include "host/process/memory.h"
 #include "host/process/procfs.h"
 #include "host/unwind/arch/code.h"
@@ -23,11 +23,6 @@
 #define NO_RULES    "stacks end in compiled Java (start it with -XX:+PreserveFramePointer): %s"
 #define PATIENCE_NS 1000000000ull /* a Java that is just starting cannot be read yet */
 #define ENTRY_BYTES 256u          /* a trampoline is no longer */
-
-static void rows_done_at_scope_end(struct rows *rows)
-{
-	rows_done(rows);
-}
 
 /* "-JPperf true" on its command line, which has a zero behind each word. */
 static bool has_option(pid_t pid, const char *option)

@@ -84,7 +84,7 @@ extern const struct sampler_kind sampler_bpf;  /* bpf.c: eBPF unwinds in the ker
 extern const struct sampler_kind sampler_copy; /* copy.c: perf copies the stack, limpet unwinds */
 extern const struct sampler_kind
 	sampler_read; /* read.c: /proc and process_vm_readv, for blocked threads */
-extern const struct sampler_kind sampler_state; /* state.c: states only */
+extern const struct sampler_kind sampler_state; /* read.c: states only */
 
 /* Best first; ends with NULL. */
 extern const struct sampler_kind *const samplers[];

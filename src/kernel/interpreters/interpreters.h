@@ -3,8 +3,7 @@
  */
 #pragma once
 
-#include "kernel/interpreters/chained.h"
-#include "kernel/interpreters/contexts.h"
+#include "kernel/interpreters/chain.h"
 #include "kernel/interpreters/luajit.h"
 #include "kernel/interpreters/python.h"
 

@@ -1,5 +1,5 @@
 /*
- * Private to the kinds Lua and LuaJIT: layouts by version of Lua; chunks and lines.
+ * Private to the kinds Lua and LuaJIT: the layout of a version of Lua; chunks and lines.
  */
 #pragma once
 
@@ -18,9 +18,6 @@ struct lua_layout {
 	struct lua_array instructions, lines;
 	struct lua_array known_lines; /* absolute lines, others are distances; count 0: all are */
 };
-
-/* NULL: it is not known. */
-const struct lua_layout *lua_layout_find(unsigned version);
 
 /* Reads the file and the name of a function from the name of its chunk ("@file", "=name", or a text
  * itself) and function->first_line.  `text`: the address of that name, whose byte kind_at has its

@@ -2,7 +2,7 @@
  * Layouts by version.  Those of 3.9 to 3.12 are from the headers of CPython on 64-bit machines,
  * without its debug build; they do not change within a version.
  */
-#include "host/interpreter/python/layout.h"
+#include "host/interpreter/python/python.h"
 
 #include <errno.h>
 #include <stdbool.h>

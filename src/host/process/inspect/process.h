@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/core/users.h"
 #include "host/process/identity.h"
 #include "host/process/libc/libc.h"
@@ -54,10 +55,7 @@ struct viewer {
 void viewer_init(struct viewer *ret);
 void viewer_done(struct viewer *viewer);
 
-static inline void viewer_done_at_scope_end(struct viewer *viewer)
-{
-	viewer_done(viewer);
-}
+DEFINE_STRUCT_CLEANUP(viewer, viewer_done)
 
 /* Reads one process; what may not be read stays unknown.  -ESRCH when there is none, -EACCES when
  * hidden. */
@@ -75,10 +73,7 @@ void process_refresh(struct process *process);
 int process_read(pid_t pid, struct process *ret, struct err *err) MUST_CHECK;
 void process_done(struct process *process);
 
-static inline void process_done_at_scope_end(struct process *process)
-{
-	process_done(process);
-}
+DEFINE_STRUCT_CLEANUP(process, process_done)
 
 /*
  * Reads every process of /proc, ascending; those that end meanwhile are skipped.  The visitor's

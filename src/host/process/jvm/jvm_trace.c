@@ -2,7 +2,7 @@
  * The child that removes the file.  It makes only system calls, with the JVM's credentials:
  * whatever is in that /tmp, it can do no more than the JVM's user.
  */
-#include "host/process/jvm/jvm_trace.h"
+#include "host/process/jvm/jvm.h"
 
 #include "host/core/clock.h"
 

@@ -1,5 +1,5 @@
 /*
- * The rights and surroundings of limpet itself.
+ * The rights and surroundings of limpet itself; which users may use perf events.
  */
 #pragma once
 
@@ -50,3 +50,9 @@ void namespaces_read(pid_t pid, struct namespaces *ret);
 /* Whether the process executes a program that gets rights which its user does not have: setuid,
  * setgid, capabilities. */
 bool program_is_privileged(pid_t pid);
+
+/* kernel.perf_event_paranoid; INT_MAX where it cannot be read. */
+int perf_access_level(void);
+
+/* Turns the answer of perf_event_open(), a negative errno, into the error; returns it. */
+int perf_access_explain(int code, struct err *err);

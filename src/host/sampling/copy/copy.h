@@ -5,9 +5,9 @@
  */
 #pragma once
 
+#include "host/sampling/copy/copied_stack.h"
 #include "host/sampling/copy/coverage.h"
 #include "host/sampling/copy/perf_records.h"
-#include "host/sampling/copy/stack_need.h"
 #include "host/sampling/copy/watchers.h"
 #include "host/sampling/followed.h"
 #include "host/sampling/off_cpu.h"

@@ -16,7 +16,7 @@
 #include "host/core/room.h"
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
-#include "host/process/rights/perf_access.h"
+#include "host/process/rights/rights.h"
 #include "host/sampling/event.h"
 #include "host/sampling/processors.h"
 

@@ -1,15 +1,16 @@
 /*
- * The sampler "read": no perf events.  The stacks of waiting threads are read from outside; a
- * running thread yields its state only, and its interpreted functions.
+ * The samplers "read" and "state": no perf events.  "read" reads the stacks of waiting threads from
+ * outside; a running thread yields its state only, and its interpreted functions.  "state" reads
+ * states only, which every user can do of any process.
  */
-#include <errno.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "host/process/procfs.h"
 #include "host/process/rights/rights.h"
 #include "host/sampling/proc/blocked_stack.h"
 #include "host/sampling/proc/polling.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
 
 static void join_interpreted(struct polling *self)
 {
@@ -92,6 +93,29 @@ const struct sampler_kind sampler_read = {
 	.name = "read",
 	.summary = "reads the stacks of waiting threads from outside",
 	.open = read_open,
+	.drain = polling_drain,
+	.stop = polling_stop,
+	.counts = polling_counts,
+	.close = polling_close,
+};
+
+static int state_open(struct sampler **ret, const struct sampler_options *options, struct err *err)
+{
+	struct polling *self;
+	int r = polling_open(&self, &sampler_state, options, err);
+
+	if (r < 0)
+		return r;
+	sampler_limit(&self->base, "states of threads only, no stacks%s",
+		      options->children ? "; children are found once a second" : "");
+	*ret = &self->base;
+	return 0;
+}
+
+const struct sampler_kind sampler_state = {
+	.name = "state",
+	.summary = "looks at the states of threads",
+	.open = state_open,
 	.drain = polling_drain,
 	.stop = polling_stop,
 	.counts = polling_counts,

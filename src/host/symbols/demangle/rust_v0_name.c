@@ -4,14 +4,120 @@
  */
 #include "host/symbols/demangle/rust_v0_name.h"
 
-#include "host/symbols/demangle/punycode.h"
+#include "host/core/text/utf8.h"
+#include "shared/base/macros.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#define DEPTH_MAX 128u
-#define STEPS_MAX 100000u
+#define DEPTH_MAX   128u
+#define STEPS_MAX   100000u
+#define LETTERS_MAX 128u
+
+enum { BASE = 36, T_MIN = 1, T_MAX = 26, SKEW = 38, DAMP = 700, FIRST_BIAS = 72, FIRST = 0x80 };
+
+struct decoding {
+	uint32_t letters[LETTERS_MAX];
+	uint32_t count;
+	uint32_t bias, letter, at;
+	bool has_inserted;
+};
+
+static uint32_t punycode_adapt(uint32_t delta, uint32_t count, bool is_first)
+{
+	uint32_t k = 0;
+
+	delta /= is_first ? DAMP : 2;
+	delta += delta / count;
+	for (; delta > (BASE - T_MIN) * T_MAX / 2; k += BASE)
+		delta /= BASE - T_MIN;
+	return k + (BASE - T_MIN + 1) * delta / (delta + SKEW);
+}
+
+static int digit_of(char c)
+{
+	if (c >= 'a' && c <= 'z')
+		return c - 'a';
+	return c >= '0' && c <= '9' ? c - '0' + 26 : -1;
+}
+
+/* A number of variable length. */
+static bool read_delta(const struct decoding *self, const char **at, const char *end, uint32_t *ret)
+{
+	uint32_t weight = 1;
+
+	*ret = 0;
+	for (uint32_t k = BASE;; k += BASE) {
+		uint32_t limit = k <= self->bias ? T_MIN : MIN(k - self->bias, (uint32_t)T_MAX);
+		int digit = *at < end ? digit_of(*(*at)++) : -1;
+		uint32_t part;
+
+		if (digit < 0 || __builtin_mul_overflow((uint32_t)digit, weight, &part) ||
+		    __builtin_add_overflow(*ret, part, ret))
+			return false;
+		if ((uint32_t)digit < limit)
+			return true;
+		if (__builtin_mul_overflow(weight, BASE - limit, &weight))
+			return false;
+	}
+}
+
+static bool punycode_insert(struct decoding *self, uint32_t delta)
+{
+	uint32_t count = self->count + 1, index;
+
+	if (self->count == LETTERS_MAX || __builtin_add_overflow(self->at, delta, &index) ||
+	    __builtin_add_overflow(self->letter, index / count, &self->letter) ||
+	    self->letter > 0x10ffff)
+		return false;
+	index %= count;
+	memmove(self->letters + index + 1, self->letters + index,
+		(self->count - index) * sizeof(self->letters[0]));
+	self->letters[index] = self->letter;
+	self->bias = punycode_adapt(delta, count, !self->has_inserted);
+	self->has_inserted = true;
+	self->at = index + 1;
+	self->count = count;
+	return true;
+}
+
+/* The ASCII part is before the last delimiter; returns its length with that. */
+static bool write_letters(const struct decoding *self, char *ret, size_t room)
+{
+	size_t size = 0;
+
+	for (uint32_t i = 0; i < self->count; i++) {
+		char bytes[UTF8_MAX];
+		size_t length = utf8_put(bytes, self->letters[i]);
+
+		if (!length || room - size <= length)
+			return false;
+		memcpy(ret + size, bytes, length);
+		size += length;
+	}
+	ret[size] = '\0';
+	return true;
+}
+
+/* Letters that are not ASCII, in letters that are (RFC 3492): as UTF-8, terminated.  The last
+ * delimiter is between the ASCII part and the rest.  False for an invalid name, or without room. */
+static bool punycode_decode(const char *bytes, size_t size, char *ret, size_t room)
+{
+	struct decoding self = { .bias = FIRST_BIAS, .letter = FIRST };
+	const char *last = memrchr(bytes, '_', size), *at = last ? last + 1 : bytes;
+	const char *end = bytes + size;
+	uint32_t delta;
+
+	if (at - bytes > (ptrdiff_t)LETTERS_MAX || at == end)
+		return false;
+	for (; bytes < last; bytes++)
+		self.letters[self.count++] = (unsigned char)*bytes;
+	while (at < end)
+		if (!read_delta(&self, &at, end, &delta) || !punycode_insert(&self, delta))
+			return false;
+	return write_letters(&self, ret, room);
+}
 
 bool v0_fail(struct v0_name *name)
 {
@@ -159,7 +265,7 @@ void v0_print_identifier(struct v0_name *name, const struct v0_identifier *ident
 		return;
 	if (!identifier->is_punycode) {
 		v0_put(name, identifier->bytes, identifier->size);
-	} else if (punycode_decode(identifier->bytes, identifier->size, '_', text, sizeof(text))) {
+	} else if (punycode_decode(identifier->bytes, identifier->size, text, sizeof(text))) {
 		v0_print(name, text);
 	} else {
 		v0_print(name, "punycode{");

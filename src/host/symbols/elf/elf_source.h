@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "shared/base/macros.h"
 
 #include <libelf.h>
@@ -30,10 +31,7 @@ int elf_source_open_again(struct elf_source *ret, const char *path, const char *
 int elf_source_in(struct elf_source *ret, char *memory, size_t size) MUST_CHECK;
 void elf_source_close(struct elf_source *source);
 
-static inline void elf_source_close_at_scope_end(struct elf_source *source)
-{
-	elf_source_close(source);
-}
+DEFINE_STRUCT_CLEANUP(elf_source, elf_source_close)
 
 bool elf_has_section(Elf *elf, const char *name);
 

@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "shared/base/macros.h"
 
 #include <stdbool.h>
@@ -42,7 +43,4 @@ const struct symbol *symbol_table_last(const struct symbol_table *table, uint64_
 
 void symbol_table_done(struct symbol_table *table);
 
-static inline void symbol_table_done_at_scope_end(struct symbol_table *table)
-{
-	symbol_table_done(table);
-}
+DEFINE_STRUCT_CLEANUP(symbol_table, symbol_table_done)

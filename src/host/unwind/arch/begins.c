@@ -1,7 +1,7 @@
 /*
  * Reads the symbols of functions.
  */
-#include "host/unwind/arch/begins.h"
+#include "host/unwind/arch/code.h"
 
 #include <errno.h>
 #include <stdlib.h>

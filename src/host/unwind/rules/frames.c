@@ -263,13 +263,12 @@ static void drop_touched(struct frames *frames, const struct frame_entry *others
 
 int frames_append(struct frames *frames, const struct frame_entry *entries, size_t count)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (make_room(&frames->entries, frames->count, &frames->room,
-			      sizeof(*frames->entries)) < 0)
-			return -ENOMEM;
-		frames->entries[frames->count++] = entries[i];
-	}
-	return 0;
+	int r = 0;
+
+	for (size_t i = 0; !r && i < count; i++)
+		r = append_item(&frames->entries, &frames->count, &frames->room, &entries[i],
+				sizeof(*entries));
+	return r;
 }
 
 int frames_merge(struct frames *frames, struct frames *other)
@@ -280,12 +279,9 @@ int frames_merge(struct frames *frames, struct frames *other)
 	drop_touched(other, frames->entries, frames->count);
 	for (size_t i = 0; i < other->count; i++)
 		other->entries[i].common += first;
-	for (size_t i = 0; !r && i < other->common_count; i++) {
-		r = make_room(&frames->commons, frames->common_count, &frames->common_room,
-			      sizeof(*frames->commons));
-		if (!r)
-			frames->commons[frames->common_count++] = other->commons[i];
-	}
+	for (size_t i = 0; !r && i < other->common_count; i++)
+		r = append_item(&frames->commons, &frames->common_count, &frames->common_room,
+				&other->commons[i], sizeof(*frames->commons));
 	if (!r)
 		r = frames_append(frames, other->entries, other->count);
 	frames->broken += other->broken;

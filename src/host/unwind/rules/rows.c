@@ -29,7 +29,6 @@ enum {
 int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row)
 {
 	const struct unwind_row *last;
-	int r;
 
 	row.pc = pc;
 	while (rows->count && rows->items[rows->count - 1].pc >= pc)
@@ -39,11 +38,7 @@ int rows_add(struct rows *rows, uint32_t pc, struct unwind_row row)
 		return 0;
 	if (rows->count >= UNWIND_ROWS_MAX)
 		return -EOVERFLOW;
-	r = make_room(&rows->items, rows->count, &rows->room, sizeof(*rows->items));
-	if (r < 0)
-		return r;
-	rows->items[rows->count++] = row;
-	return 0;
+	return append_item(&rows->items, &rows->count, &rows->room, &row, sizeof(row));
 }
 
 /* The linker's expression for its table of stubs: two words are pushed there. */
@@ -207,19 +202,14 @@ static bool make_short(const struct rows *rows, const struct unwind_special *fro
 static int add_special(struct rows *rows, const struct unwind_special *special, size_t *ret)
 {
 	size_t nearest = rows->special_count > SEARCHED ? rows->special_count - SEARCHED : 0;
-	int r;
 
 	for (*ret = nearest; *ret < rows->special_count; ++*ret)
 		if (!memcmp(&rows->specials[*ret], special, sizeof(*special)))
 			return 0;
 	if (rows->special_count == SPECIALS_MAX)
 		return -EOVERFLOW;
-	r = make_room(&rows->specials, rows->special_count, &rows->special_room,
-		      sizeof(*rows->specials));
-	if (r < 0)
-		return r;
-	rows->specials[rows->special_count++] = *special;
-	return 0;
+	return append_item(&rows->specials, &rows->special_count, &rows->special_room, special,
+			   sizeof(*special));
 }
 
 /* `flags`: of the row's kind. */

@@ -5,6 +5,7 @@
 
 #include "shared/unwind/row.h"
 
+#include "host/core/cleanup.h"
 #include "host/unwind/rules/rules.h"
 
 /* Of one module; a browser has four million. */
@@ -42,3 +43,4 @@ int rows_add_rules(struct rows *rows, uint32_t pc, const struct rules *rules) MU
 int rows_detach(struct rows *rows, size_t first, struct unwind_row **ret,
 		size_t *ret_count) MUST_CHECK;
 void rows_done(struct rows *rows);
+DEFINE_STRUCT_CLEANUP(rows, rows_done)

@@ -5,6 +5,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "shared/base/macros.h"
 #include "shared/elf/image.h"
 
@@ -30,7 +31,4 @@ int image_load_memory(struct image *ret, const struct memory_reader *memory,
 		      uint64_t base) MUST_CHECK;
 void image_done(struct image *image);
 
-static inline void image_done_at_scope_end(struct image *image)
-{
-	image_done(image);
-}
+DEFINE_STRUCT_CLEANUP(image, image_done)

@@ -4,7 +4,7 @@
 #include "unit.h"
 
 #include "host/java/code_rows.h"
-#include "host/java/options.h"
+#include "host/java/java.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  */
 #include "unit.h"
 
-#include "host/sampling/copy/stack_need.h"
+#include "host/sampling/copy/copied_stack.h"
 
 static const struct stack_use fits = { 0 };
 static const struct stack_use deep = { .deepest = 40000 };

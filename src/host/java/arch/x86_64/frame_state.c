@@ -336,13 +336,6 @@ void frame_step(struct frame_state *frame, const struct instruction *it, struct 
 	}
 }
 
-static unsigned dwarf_number(unsigned number)
-{
-	static const unsigned char numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
-
-	return number < ARRAY_SIZE(numbers) ? numbers[number] : number;
-}
-
 static bool set_cfa(const struct frame_state *frame, struct unwind_special *rule)
 {
 	if (frame->cfa_kind == CFA_LOST)

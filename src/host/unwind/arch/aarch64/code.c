@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/begins.h"
+#include "host/unwind/arch/code.h"
 
 #define TRAMPOLINE     2   /* instructions */
 #define TRAMPOLINE_MAX 32u /* instructions of generated code to its jump */

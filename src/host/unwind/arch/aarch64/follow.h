@@ -3,6 +3,7 @@
  */
 #pragma once
 
+#include "host/core/cleanup.h"
 #include "host/unwind/arch/aarch64/instruction.h"
 #include "host/unwind/arch/code.h"
 
@@ -40,10 +41,7 @@ int follow_open(struct follow *ret, const struct object_part *piece,
 		const struct code_begins *begins) MUST_CHECK;
 void follow_close(struct follow *follow);
 
-static inline void follow_close_at_scope_end(struct follow *follow)
-{
-	follow_close(follow);
-}
+DEFINE_STRUCT_CLEANUP(follow, follow_close)
 
 /* An instruction by its number; 0 behind the last one. */
 uint32_t follow_word(const struct follow *follow, uint64_t number);

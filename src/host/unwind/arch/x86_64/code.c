@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "host/core/cleanup.h"
-#include "host/unwind/arch/begins.h"
 #include "host/unwind/arch/x86_64/decoding.h"
 #include "host/unwind/arch/x86_64/trial.h"
 
@@ -26,10 +25,7 @@
 /* mov $15, %rax; syscall: where a signal handler returns to. */
 static const unsigned char trampoline[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
 
-static void trial_close_at_scope_end(struct trial *trial)
-{
-	trial_close(trial);
-}
+DEFINE_STRUCT_CLEANUP(trial, trial_close)
 
 /* Each accepted function may call others, before it and behind it. */
 static int try_called(struct trial *trial)

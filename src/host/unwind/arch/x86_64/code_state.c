@@ -244,13 +244,6 @@ struct code_state code_state_meet(const struct code_state *a, const struct code_
 	return both;
 }
 
-static unsigned dwarf_number(unsigned number)
-{
-	static const unsigned char numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
-
-	return number < ARRAY_SIZE(numbers) ? numbers[number] : number;
-}
-
 unsigned code_scratch_register(unsigned dwarf)
 {
 	for (size_t i = 0; i < ARRAY_SIZE(scratch); i++)

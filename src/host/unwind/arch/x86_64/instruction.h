@@ -16,6 +16,14 @@ enum register_number {
 	REGISTER_NONE = 16, /* not a general register, or more than one */
 };
 
+/* The number of a register in DWARF, from that in instructions. */
+static inline unsigned dwarf_number(unsigned number)
+{
+	static const unsigned char numbers[] = { 0, 2, 1, 3, 7, 6, 4, 5 };
+
+	return number < ARRAY_SIZE(numbers) ? numbers[number] : number;
+}
+
 enum instruction_kind {
 	INSTRUCTION_OTHER,   /* nothing relevant here */
 	INSTRUCTION_PUSH,    /* `from`; it may be REGISTER_NONE */

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "host/core/room.h"
-#include "host/unwind/arch/begins.h"
+#include "host/unwind/arch/code.h"
 
 #define STEPS_PER_BYTE 16u
 #define ROUNDS_MAX     64u /* in which ways out are looked for */
@@ -87,13 +87,12 @@ bool trial_is_over(const struct trial *trial, uint32_t at, const struct instruct
 
 static uint32_t state_add(struct trial *trial, const struct code_state *state)
 {
-	if (make_room(&trial->states, trial->state_count, &trial->state_room,
-		      sizeof(*trial->states)) < 0) {
+	if (append_item(&trial->states, &trial->state_count, &trial->state_room, state,
+			sizeof(*state))) {
 		trial->error = -ENOMEM;
 		trial->is_failed = true;
 		return 0;
 	}
-	trial->states[trial->state_count++] = *state;
 	return (uint32_t)trial->state_count;
 }
 

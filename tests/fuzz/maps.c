@@ -7,7 +7,6 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/maps.h"
-#include "host/process/runtimes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 {

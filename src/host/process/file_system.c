@@ -48,7 +48,9 @@ bool mountinfo_next(struct text *rest, struct mount *ret)
 	return false;
 }
 
-bool mount_find_option(const struct mount *mount, const char *key, struct text *ret_value)
+/* Whether an option, or the value of an option that begins with `key`, is among those of the file
+ * system; *ret_value is what follows the key. */
+static bool mount_find_option(const struct mount *mount, const char *key, struct text *ret_value)
 {
 	struct text options = mount->options;
 

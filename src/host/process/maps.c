@@ -4,15 +4,15 @@
  */
 #include "host/process/maps.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "host/core/cleanup.h"
 #include "host/core/room.h"
 #include "host/core/sorted.h"
 #include "host/core/text/text.h"
 #include "host/process/procfs.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
 
 #define READ_TRIES 10
 
@@ -114,4 +114,21 @@ const struct mapping *maps_at(const struct maps *maps, uint64_t address)
 	const struct mapping *last = count ? &maps->items[count - 1] : NULL;
 
 	return last && address < last->end ? last : NULL;
+}
+
+unsigned runtimes_find(const struct maps *maps)
+{
+	unsigned found = 0;
+
+	for (size_t i = 0; i < maps->count; i++)
+		found |= runtime_of_file(maps->items[i].path);
+	return found;
+}
+
+const char *runtime_library_path(const struct maps *maps, const struct runtime_library *library)
+{
+	for (size_t i = 0; i < maps->count; i++)
+		if (runtime_library_is(library, maps->items[i].path))
+			return maps->items[i].path;
+	return NULL;
 }

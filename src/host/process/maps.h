@@ -1,10 +1,12 @@
 /*
- * /proc/PID/maps as values.  The text is foreign bytes: parsed with bounds, fuzzed.
+ * /proc/PID/maps as values.  The text is foreign bytes: parsed with bounds, fuzzed.  Which GPU
+ * runtimes a process has loaded.
  */
 #pragma once
 
 #include "host/core/cleanup.h"
 #include "host/core/err.h"
+#include "host/runtimes/runtimes.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -32,3 +34,9 @@ DEFINE_STRUCT_CLEANUP(maps, maps_done)
 
 /* The mapping that holds an address, or NULL. */
 const struct mapping *maps_at(const struct maps *maps, uint64_t address);
+
+/* One bit for each enum runtime. */
+unsigned runtimes_find(const struct maps *maps);
+
+/* The path of a library that is mapped; NULL: it is not.  Valid as long as the maps. */
+const char *runtime_library_path(const struct maps *maps, const struct runtime_library *library);

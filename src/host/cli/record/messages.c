@@ -8,8 +8,8 @@
 #include "host/core/text/plural.h"
 #include "host/core/text/print.h"
 #include "host/model/domains.h"
+#include "host/process/maps.h"
 #include "host/process/procfs.h"
-#include "host/process/runtimes.h"
 
 #include <string.h>
 

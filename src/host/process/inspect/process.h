@@ -9,7 +9,6 @@
 #include "host/process/libc/libc.h"
 #include "host/process/maps.h"
 #include "host/process/rights/rights.h"
-#include "host/process/runtimes.h"
 #include "host/process/stat.h"
 #include "host/process/status.h"
 

@@ -10,7 +10,7 @@
 #include "host/core/clock.h"
 #include "host/core/notes.h"
 #include "host/core/self/interrupt.h"
-#include "host/process/runtimes.h"
+#include "host/process/maps.h"
 
 #include <errno.h>
 #include <poll.h>

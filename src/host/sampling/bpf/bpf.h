@@ -55,8 +55,6 @@ struct followed *bpf_process(struct bpf_sampler *self, pid_t pid, pid_t parent);
 int bpf_follow(struct bpf_sampler *self, struct space *space, struct err *err) MUST_CHECK;
 /* Forgets a process that has ended. */
 void bpf_forget(struct bpf_sampler *self, pid_t pid);
-/* The kernel programs use its present mappings and rules from now on. */
-void bpf_publish(struct bpf_sampler *self, struct followed *process, bool is_muted);
 /* Reads a process that is not known yet, or executes another program now. */
 void bpf_read_new(struct bpf_sampler *self, struct followed *process);
 /* Reads its mappings again.  has_asked: the programs met code in none of them. */

@@ -64,7 +64,7 @@ void kernel_tables_measure(const struct space *space, bool has_children, struct 
 /* Room for the mappings of all processes of this machine: a 128th of its memory. */
 void kernel_tables_measure_system(struct kernel_sizes *ret);
 
-/* For kernel_tables.c and kernel_made.c: maps an array; reserves room for a table, false: not
+/* For kernel_tables.c: maps an array; reserves room for a table, false: not
  * enough; writes a table into it. */
 int kernel_array_map(struct kernel_array *ret, const struct kernel_session *session,
 		     const char *name, size_t size, uint32_t capacity) MUST_CHECK;

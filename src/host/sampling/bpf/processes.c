@@ -60,9 +60,9 @@ static bool make_range_room(struct bpf_sampler *self)
 	return self->tables.part_count < before;
 }
 
-/* An unknown address may stay unknown: requests for new mappings become rarer while they bring
- * nothing. */
-void bpf_publish(struct bpf_sampler *self, struct followed *process, bool is_muted)
+/* The kernel programs use its present mappings and rules from now on.  An unknown address may stay
+ * unknown: requests for new mappings become rarer while they bring nothing. */
+static void bpf_publish(struct bpf_sampler *self, struct followed *process, bool is_muted)
 {
 	enum kernel_asking asking = is_muted ? ASKED_IN_VAIN : ASKING;
 	struct err err = { 0 };

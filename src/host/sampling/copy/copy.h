@@ -1,7 +1,6 @@
 /*
- * What the files of the sampler "copy" share: copy.c opens and drains, prompt.c reads samples at
- * once, records.c handles perf's records, samples.c walks stacks, sched_switch.c follows threads
- * off the processor.
+ * What the files of the sampler "copy" share: copy.c opens and drains, records.c handles perf's
+ * records, samples.c walks stacks, sched_switch.c follows threads off the processor.
  */
 #pragma once
 
@@ -55,18 +54,6 @@ static inline uint64_t copy_period_ns(const struct sampler_options *options)
 {
 	return 1000000000u / options->hz;
 }
-
-/* Handles all records in the rings. */
-int copy_read_records(struct copy_round *round, struct err *err) MUST_CHECK;
-/* Interpreted frames, and stack memory beyond the copy, are read before they change.  At first the
- * needed size of copies is not known either. */
-bool copy_is_prompt(const struct copy_sampler *self);
-/* Where each sample is read at once, that is done on its own processor.  NULL: not so. */
-struct watchers *copy_open_watchers(struct copy_sampler *self);
-/* Handles samples at once, for as long as callers would wait between drains. */
-int copy_read_promptly(struct copy_round *round, struct err *err) MUST_CHECK;
-/* True: copies should have another size, or be read at once, by events with these attributes. */
-bool copy_must_reopen(const struct copy_sampler *self, struct perf_attrs *ret);
 
 /* Handles the records of a round, in the order of their times. */
 int copy_handle_records(struct copy_round *round, const struct perf_batch *batch) MUST_CHECK;

@@ -9,8 +9,8 @@
 
 #include "host/core/cleanup.h"
 #include "host/process/libc/libc.h"
+#include "host/process/maps.h"
 #include "host/process/memory.h"
-#include "host/process/runtimes.h"
 
 #define LINE(address, offset, path) address " r-xp 0000" offset " fe:00 7 " path "\n"
 

@@ -1,16 +1,19 @@
 /*
  * Corrections at single instructions: calls by which a register is found, numbers that are pushed,
- * and the last calls of functions that throw.
+ * the last calls of functions that throw, LuaJIT's assembly, and swapcontext().
  */
 #include "host/unwind/mend/mend.h"
+
+#include "host/core/cleanup.h"
+#include "shared/unwind/luajit.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "host/core/cleanup.h"
+#define BETWEEN_MAX  8u /* instructions */
+#define WORD         8
+#define ASSEMBLY_MIN 8192u /* bytes; Debian's have twice as many */
 
-#define BETWEEN_MAX 8u /* instructions */
-#define WORD        8
 /* The function that installs the registers, and a hook for debuggers after it. */
 #define CALLS 2u
 
@@ -267,4 +270,100 @@ int throwers_narrow(struct rows *rows, size_t first, const struct object_part *c
 			       i + 1 < count ? old[i + 1].pc : pc + (uint32_t)code->size,
 			       installing);
 	return r;
+}
+
+const struct unwind_row luajit_compiled = { .kind = UNWIND_LUAJIT,
+					    .cfa = LUAJIT_WORDS,
+					    .fp = LUAJIT_FP };
+
+/* 0: unsupported machine, or no LuaJIT in the file. */
+static unsigned find_words(const struct object *object)
+{
+	static const char exported[] = "luaJIT_setmode"; /* with its zero */
+	struct object_part names;
+
+	if (object_section(object, ".dynstr", &names) ||
+	    !memmem(names.bytes, names.size, exported, sizeof(exported)))
+		return 0;
+	if (object->header.e_machine == EM_X86_64)
+		return LUAJIT_WORDS_X86_64;
+	return object->header.e_machine == EM_AARCH64 ? LUAJIT_WORDS_AARCH64 : 0;
+}
+
+/* LuaJIT's assembly: one entry of .eh_frame gives all of it the same frame, which no compiled
+ * function has from its first byte on.  Its own subroutines push a return address below that frame,
+ * which the entry does not cover.  The file is foreign bytes. */
+void luajit_rules_mark(const struct object *object, struct rows *rows)
+{
+	unsigned words = find_words(object);
+
+	for (size_t i = 0; words && i + 1 < rows->count; i++) {
+		struct unwind_row *row = &rows->items[i];
+
+		if ((row->kind & UNWIND_KIND_MASK) == UNWIND_SP && row->cfa == words &&
+		    row->fp == LUAJIT_FP && row[1].pc - row->pc >= ASSEMBLY_MIN) {
+			row->kind = UNWIND_LUAJIT;
+			row->cfa = (__u16)(words | LUAJIT_ASSEMBLY);
+		}
+	}
+}
+
+static bool is_among(const struct object *object, const char *section)
+{
+	static const char name[] = "swapcontext"; /* with its zero */
+	struct object_part names;
+
+	return !object_section(object, section, &names) &&
+	       memmem(names.bytes, names.size, name, sizeof(name));
+}
+
+bool swap_is_named(const struct object *object)
+{
+	return is_among(object, ".dynstr") || is_among(object, ".strtab");
+}
+
+static int add_saved(struct rows *rows, const struct swap_code *swap, uint32_t pc)
+{
+	int r = 0;
+
+	for (size_t i = 0; !r && i < ARRAY_SIZE(swap->saved); i++) {
+		const struct unwind_special special = {
+			.base = UNWIND_BASE_SP,
+			.ra_saved = UNWIND_SAVED_BEHIND,
+			.ra_register = (__u8)swap->saved[i].in,
+			.ra_offset = swap->saved[i].offset,
+		};
+
+		r = rows_add_special(rows, pc + swap->saved[i].start, &special);
+	}
+	return r;
+}
+
+static int add_back(struct rows *rows, const struct swap_code *swap, uint32_t pc)
+{
+	const struct unwind_special special = {
+		.base = UNWIND_BASE_SP,
+		.ra_saved = UNWIND_SAVED_IN,
+		.ra_offset = (int32_t)swap->back_in,
+	};
+	const struct unwind_row bare = { .kind = UNWIND_SP | UNWIND_RA_IN_REGISTER,
+					 .fp = UNWIND_FP_SAME };
+	int r = rows_add_special(rows, pc + swap->back, &special);
+
+	return r ? r : rows_add(rows, pc + swap->back_end, bare);
+}
+
+int swap_rules_add(struct rows *rows, const struct object_part *code, uint32_t pc)
+{
+	struct swap_code swap;
+	struct unwind_row left = { .kind = UNWIND_CONTEXT, .fp = UNWIND_FP_SAME };
+	int r;
+
+	if (!rows->machine->code->read_swap || !rows->machine->code->read_swap(code, &swap))
+		return 0;
+	r = add_saved(rows, &swap, pc);
+	left.cfa = (__u16)swap.call;
+	if (!r)
+		r = rows_add(rows, pc + swap.call, left);
+	return r ? r : add_back(rows, &swap, pc);
 }

@@ -1,7 +1,9 @@
 /*
- * Reads the symbols of functions.
+ * The supported machines; where functions begin, by symbols.
  */
 #include "host/unwind/arch/code.h"
+
+#include "host/unwind/arch/go_code.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -54,4 +56,31 @@ int begins_find_names(const struct object *object, unsigned step,
 		}
 	}
 	return 0;
+}
+
+static const struct unwind_machine machines[] = {
+	{ .elf_machine = EM_X86_64,
+	  .sp = 7,
+	  .fp = 6,
+	  .ra = 16,
+	  .thrown = 0,
+	  .is_ra_pushed = true,
+	  .code = &code_of_x86_64,
+	  .go = &go_of_x86_64 },
+	{ .elf_machine = EM_AARCH64,
+	  .sp = 31,
+	  .fp = 29,
+	  .ra = 30,
+	  .thrown = 0,
+	  .is_ra_pushed = false,
+	  .code = &code_of_aarch64,
+	  .go = &go_of_aarch64 },
+};
+
+const struct unwind_machine *unwind_machine_of(unsigned elf_machine)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(machines); i++)
+		if (machines[i].elf_machine == elf_machine)
+			return &machines[i];
+	return NULL;
 }

@@ -45,7 +45,7 @@ static void pass_begun(void *context)
 	struct err err = { 0 };
 
 	if (self->run.launched) {
-		if (launch_let_go(&self->run.launched->launch, &err))
+		if (launch_release(&self->run.launched->launch, &err))
 			speaker_say_error(speaker, &err);
 		return;
 	}

@@ -56,7 +56,7 @@ static void on_begin(void *context)
 	struct err err;
 
 	if (self->run.launched) {
-		if (launch_let_go(&self->run.launched->launch, &err))
+		if (launch_release(&self->run.launched->launch, &err))
 			message_print(context, SAY_ERROR, err.what);
 		return;
 	}

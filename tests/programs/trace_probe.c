@@ -351,7 +351,7 @@ static int visit(struct probe *probe, pid_t pid, uint64_t duration_ms)
 	printf("attached\n");
 	fflush(stdout);
 	stay(probe, pid, duration_ms);
-	if (session_leave(&session, false, &left, &err) && err.code != -ESRCH)
+	if (session_detach(&session, false, &left, &err) && err.code != -ESRCH)
 		return fail(&err);
 	session_close(&session);
 	drain(probe, pid);

@@ -152,7 +152,7 @@ static void list_left(const struct session_left *left, struct err *err)
 
 static void detach_one(struct limpet *self, bool unload, struct err *err)
 {
-	if (!session_leave(&self->session, unload, &self->left, err))
+	if (!session_detach(&self->session, unload, &self->left, err))
 		list_left(&self->left, err);
 	session_close(&self->session);
 }
@@ -160,7 +160,7 @@ static void detach_one(struct limpet *self, bool unload, struct err *err)
 static void detach_tree(struct limpet *self, bool unload, struct err *err)
 {
 	self->left.count = 0;
-	if (!tree_leave(self->tree, unload, "asked", err))
+	if (!tree_detach(self->tree, unload, "asked", err))
 		list_left(&self->left, err);
 	tree_close(self->tree);
 	self->tree = NULL;

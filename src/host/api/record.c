@@ -226,7 +226,7 @@ EXPORT int limpet_record_status(struct limpet_recording *self, struct limpet_rec
 	if (!self) {
 		err_set(&err, -EINVAL, "no recording");
 	} else {
-		background_job_look(self->job, &state);
+		background_job_query(self->job, &state);
 		fill_status(&state, &ours);
 		api_copy_out(status, &ours, sizeof(ours));
 	}
@@ -241,7 +241,7 @@ static int recording_stop(struct limpet_recording *self, struct limpet_record_st
 	int r;
 
 	background_job_halt(self->job);
-	background_job_look(self->job, &state);
+	background_job_query(self->job, &state);
 	r = background_job_stop(self->job, /* gives_up */ false, &outcome, err);
 	state.is_running = false;
 	state.traced = outcome.totals;

@@ -73,7 +73,7 @@ static int visit_stacks(pid_t pid, bool kernel_frames, const struct look *look, 
 	const struct dump_options options = { .kernel_frames = kernel_frames };
 	pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 	CLEANUP(dump_free) struct dump *dump = NULL;
-	int r = dump_take(&dump, pid, &options, err);
+	int r = dump_make(&dump, pid, &options, err);
 
 	if (!dump)
 		return r;

@@ -37,7 +37,7 @@ int attach_order(struct attachment *self, struct control_header *order, int fd,
 {
 	struct control_reply reply;
 
-	return link_ask(&self->link, &self->target, order, fd, ret ? ret : &reply, err);
+	return link_request(&self->link, &self->target, order, fd, ret ? ret : &reply, err);
 }
 
 static int pack_agent(const struct target *target, struct library *ret, struct err *err)
@@ -343,7 +343,7 @@ static bool await_thread_end(const struct attachment *self, bool is_unloading, u
 	return true;
 }
 
-int attach_leave(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
+int attach_detach(struct attachment *self, bool unload, struct control_reply *ret, struct err *err)
 {
 	bool has_listener = self->report.way == BOOT_WAY_LISTENER;
 	struct control_detach order = { order_header(CONTROL_DETACH, sizeof(order),

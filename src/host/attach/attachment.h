@@ -82,16 +82,17 @@ static inline struct control_header order_header(enum control_kind kind, size_t 
 }
 
 /* Sends an order to the agent, with a descriptor (-1: none), and waits for the answer, which
- * link_ask() describes; ret may be NULL. */
+ * link_request() describes; ret may be NULL. */
 int attach_order(struct attachment *attachment, struct control_header *order, int fd,
 		 struct control_reply *ret, struct err *err) MUST_CHECK;
 
 /* Makes the agent detach; with unload, unmap everything.  Waits until the control thread has
  * ended. */
-int attach_leave(struct attachment *attachment, bool unload, struct control_reply *ret,
-		 struct err *err) MUST_CHECK;
+int attach_detach(struct attachment *attachment, bool unload, struct control_reply *ret,
+		  struct err *err) MUST_CHECK;
 
-/* Closes the host's descriptors.  Without attach_leave before, the agent notices that and rests. */
+/* Closes the host's descriptors.  Without attach_detach before, the agent notices that and rests.
+ */
 void attach_close(struct attachment *attachment);
 
 /* The steps, which attach_open() calls in order. */

@@ -270,8 +270,8 @@ static int receive_answer(struct link *link, const struct target *target, uint32
 	return 0;
 }
 
-int link_ask(struct link *link, const struct target *target, struct control_header *message, int fd,
-	     struct control_reply *ret, struct err *err)
+int link_request(struct link *link, const struct target *target, struct control_header *message,
+		 int fd, struct control_reply *ret, struct err *err)
 {
 	int r;
 

@@ -40,8 +40,8 @@ ssize_t link_receive(const struct link *link, const struct target *target, void 
  * -errno with its reason in err; -ESRCH when the target ended, -ETIMEDOUT, -EPIPE when the agent
  * detached, -EINTR when the user has interrupted limpet (interrupt.h).
  */
-int link_ask(struct link *link, const struct target *target, struct control_header *message, int fd,
-	     struct control_reply *ret, struct err *err) MUST_CHECK;
+int link_request(struct link *link, const struct target *target, struct control_header *message,
+		 int fd, struct control_reply *ret, struct err *err) MUST_CHECK;
 
 /* Waits until the agent's side has closed it, or the target has ended. */
 int link_await_end(const struct link *link, const struct target *target,

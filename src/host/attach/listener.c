@@ -118,8 +118,8 @@ static bool get_offer(struct attachment *self, int fd, const struct listener_hel
 /* Takes the offered socket, the end of a new pair.  The kernel allows it to processes that may
  * trace the target.  limpet must not send to another socket of the target, whatever number the peer
  * named: limpet's own hello lies ready in the right one. */
-static int take_offer(const struct target *target, const struct listener_offer *offer,
-		      const struct listener_hello *hello)
+static int fetch_offer(const struct target *target, const struct listener_offer *offer,
+		       const struct listener_hello *hello)
 {
 	CLEANUP(close)
 	int fd = socket_take(target, target->pidfd, offer->fd, offer->inode);
@@ -180,7 +180,7 @@ static int connect_once(struct attachment *self)
 	if (fd < 0 || getrandom(hello.nonce, sizeof(hello.nonce), 0) != sizeof(hello.nonce) ||
 	    !get_offer(self, fd, &hello, &offer))
 		return -ENOENT;
-	self->link.socket = take_offer(&self->target, &offer, &hello);
+	self->link.socket = fetch_offer(&self->target, &offer, &hello);
 	r = self->link.socket < 0 ? -ENOENT : listener_greet(self, &hello);
 	if (r)
 		link_close(&self->link);

@@ -58,7 +58,7 @@ ON_LENT_STACK static int serve(void *argument)
 
 /* The child has left limpet's memory, and answered, before it closes what it took: limpet does not
  * wait for a child that holds something else than a socket. */
-static int take_by_child(int pidfd, int number)
+static int fetch_by_child(int pidfd, int number)
 {
 	sigset_t mask;
 	int ways[2], r;
@@ -76,7 +76,7 @@ static int take_by_child(int pidfd, int number)
 }
 
 /* Where Yama allows tracing to ancestors only, limpet's child may not: limpet itself takes it. */
-static int take_as_ancestor(int pidfd, int number)
+static int fetch_as_ancestor(int pidfd, int number)
 {
 	int fd, r = socket_take_one(pidfd, number, &fd);
 
@@ -101,10 +101,10 @@ static bool is_expected(int fd, pid_t maker, uint64_t inode)
 
 int socket_take(const struct target *target, int pidfd, int number, uint64_t inode)
 {
-	CLEANUP(close) int fd = take_by_child(pidfd, number);
+	CLEANUP(close) int fd = fetch_by_child(pidfd, number);
 
 	if (fd == -EPERM && target->process.rights.yama_scope == 1)
-		fd = take_as_ancestor(pidfd, number);
+		fd = fetch_as_ancestor(pidfd, number);
 	if (fd >= 0 && !is_expected(fd, target->process.pid, inode))
 		return -ENOTSOCK;
 	return TAKE_FD(fd);

@@ -111,7 +111,7 @@ static int detach_unload(pid_t pid, struct session_left *left, struct err *err)
 		r = session_open(&session, pid, &options, err);
 	if (r)
 		return r;
-	r = session_leave(&session, true, left, err);
+	r = session_detach(&session, true, left, err);
 	session_close(&session);
 	return r;
 }

@@ -338,7 +338,7 @@ static int dump_run(const struct command_line *line, struct err *err)
 	if (!r && values->debuginfod)
 		r = debuginfod_enable(&debuginfod, err);
 	if (!r)
-		r = dump_take(&dump, pid, &options, err);
+		r = dump_make(&dump, pid, &options, err);
 	if (dump && values->is_json)
 		write_dump(pid, dump);
 	else if (dump)

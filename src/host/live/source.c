@@ -152,7 +152,7 @@ void source_look(struct source *self, struct source_facts *ret)
 
 	pthread_mutex_lock(&self->lock);
 	if (self->job)
-		background_job_look(self->job, &self->state);
+		background_job_query(self->job, &self->state);
 	*ret = (struct source_facts){
 		.sampler = state->sampled.sampler,
 		.summary = state->sampled.summary,
@@ -203,7 +203,7 @@ int source_end(struct source *self, struct err *err)
 	pthread_mutex_lock(&self->lock);
 	job = TAKE(self->job);
 	if (job)
-		background_job_look(job, &self->state);
+		background_job_query(job, &self->state);
 	pthread_mutex_unlock(&self->lock);
 	if (!job)
 		return 0;

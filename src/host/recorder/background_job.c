@@ -162,7 +162,7 @@ int background_job_start(struct background_job **ret, const struct background_op
 	return r;
 }
 
-void background_job_look(struct background_job *self, struct background_state *ret)
+void background_job_query(struct background_job *self, struct background_state *ret)
 {
 	worker_lock(&self->worker);
 	*ret = self->state;

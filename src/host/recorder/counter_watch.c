@@ -66,7 +66,7 @@ static void total_add(struct counter_total *total, bool is_level,
 	total->time_ns += length_ns;
 }
 
-static void watch_take(void *context, const struct recorded_metric *metric,
+static void window_add(void *context, const struct recorded_metric *metric,
 		       const struct recorded_window *window)
 {
 	struct counter_watch *self = context;
@@ -117,7 +117,7 @@ int counter_watch_start(struct counter_watch **ret, struct counter_choice *choic
 		return err_set(err, -ENOMEM, "counters: no memory");
 	pthread_mutex_init(&self->lock, NULL);
 	self->pid = pid;
-	choice->options.observe = watch_take;
+	choice->options.observe = window_add;
 	choice->options.context = self;
 	r = job_start(self, choice, version, err);
 	if (r)
@@ -158,7 +158,7 @@ void counter_watch_turn(struct counter_watch *self)
 	pthread_mutex_unlock(&self->lock);
 }
 
-struct watched_counter *counter_watch_look(struct counter_watch *self, size_t *ret_count)
+struct watched_counter *counter_watch_copy(struct counter_watch *self, size_t *ret_count)
 {
 	struct watched_counter *copy;
 

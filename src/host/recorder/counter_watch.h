@@ -35,7 +35,7 @@ void counter_watch_free(struct counter_watch *watch);
 void counter_watch_turn(struct counter_watch *watch);
 /* All of them, first those of processes, then by device; the caller frees them.  NULL: none, or no
  * memory. */
-struct watched_counter *counter_watch_look(struct counter_watch *watch, size_t *ret_count);
+struct watched_counter *counter_watch_copy(struct counter_watch *watch, size_t *ret_count);
 
 /* A count per second, a level as it is, a time as processors; false: nothing was counted. */
 bool counter_total_rate(const struct watched_counter *counter, const struct counter_total *total,

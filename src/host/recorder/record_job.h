@@ -3,7 +3,7 @@
  * decides which processes are recorded and what of them; the job decides when, and has a watcher.
  *
  *   In the calling thread:  recorder_open, record_job_run, recorder_end, recorder_free
- *   On a thread of its own: background_job_start, (background_job_look), background_job_stop
+ *   On a thread of its own: background_job_start, (background_job_query), background_job_stop
  */
 #pragma once
 
@@ -90,11 +90,11 @@ struct background_state {
  * What the options point to must outlive it; the thread calls its listeners. */
 int background_job_start(struct background_job **ret, const struct background_options *options,
 			 struct err *err) MUST_CHECK;
-void background_job_look(struct background_job *job, struct background_state *ret);
+void background_job_query(struct background_job *job, struct background_state *ret);
 /* What the sampled Python knows of a thread; false: nothing. */
 bool background_job_python_thread(struct background_job *job, pid_t pid, pid_t tid,
 				  struct watched_thread *ret);
-/* Ends it if it still runs: detaches; background_job_look() then returns the final state. */
+/* Ends it if it still runs: detaches; background_job_query() then returns the final state. */
 void background_job_halt(struct background_job *job);
 /* Halts it, finishes the file (not with gives_up), and frees it.  `ret` is set also when it
  * fails. */

@@ -238,7 +238,7 @@ int family_begin(struct recorder *self, struct root *root, struct err *err)
 
 int family_pause(struct recorder *self, struct root *root, bool unload, struct err *err)
 {
-	int r = tree_leave(root->tree, unload, "asked", err);
+	int r = tree_detach(root->tree, unload, "asked", err);
 
 	self->earlier.missed += tree_count(root->tree).missed;
 	tree_close(root->tree);

@@ -221,7 +221,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 		ret->attachment.link.resident = &ret->attachment.resident;
 	r = settle_in(ret, &options, err);
 	if (r && err->code != -ESRCH && !ret->attachment.link.is_silent &&
-	    session_leave(ret, !ret->attachment.report.was_resident, &left, &ignored))
+	    session_detach(ret, !ret->attachment.report.was_resident, &left, &ignored))
 		err_why(err, "and detaching failed: %s", ignored.what);
 	if (r)
 		session_close(ret);
@@ -229,8 +229,8 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *g
 }
 
 /* Detaches and unloads.  Tools that are in use stay mapped, and with them the agent. */
-static int leave_and_unload(struct attachment *attachment, struct session_left *left,
-			    struct err *err)
+static int detach_and_unload(struct attachment *attachment, struct session_left *left,
+			     struct err *err)
 {
 	struct agent_page before;
 	struct control_reply reply;
@@ -240,7 +240,7 @@ static int leave_and_unload(struct attachment *attachment, struct session_left *
 		session_left_add(
 			left,
 			"the tools and the agent: limpet may not read the memory of the program, so it cannot prove that no thread is inside");
-		return attach_leave(attachment, false, &reply, err);
+		return attach_detach(attachment, false, &reply, err);
 	}
 	if (resident_refresh(&attachment->target, &attachment->resident))
 		return err_set(err, -ENOENT, "the agent's page cannot be read");
@@ -248,7 +248,7 @@ static int leave_and_unload(struct attachment *attachment, struct session_left *
 	r = unload_find_reasons(attachment, left, err);
 	if (r)
 		return r;
-	r = attach_leave(attachment, left->count == 0, &reply, err);
+	r = attach_detach(attachment, left->count == 0, &reply, err);
 	if (r || left->count)
 		return r;
 	if (reply.text[0])
@@ -259,8 +259,8 @@ static int leave_and_unload(struct attachment *attachment, struct session_left *
 }
 
 /* Makes the tools rest, naming those that fail to, and detaches. */
-static int quiet_and_leave(struct attachment *attachment, bool unload, struct session_left *left,
-			   struct err *err)
+static int quiet_and_detach(struct attachment *attachment, bool unload, struct session_left *left,
+			    struct err *err)
 {
 	struct control_quiet order = { .header = order_header(CONTROL_QUIET, sizeof(order),
 							      unload ? CONTROL_FINALIZE : 0),
@@ -272,19 +272,19 @@ static int quiet_and_leave(struct attachment *attachment, bool unload, struct se
 		return r;
 	if (reply.value)
 		session_left_add(left, "%s", reply.text);
-	return unload ? leave_and_unload(attachment, left, err)
-		      : attach_leave(attachment, false, &reply, err);
+	return unload ? detach_and_unload(attachment, left, err)
+		      : attach_detach(attachment, false, &reply, err);
 }
 
 /* -ENOTCONN: the agent is detaching by itself at this moment. */
-int session_leave(struct session *session, bool unload, struct session_left *ret_left,
-		  struct err *err)
+int session_detach(struct session *session, bool unload, struct session_left *ret_left,
+		   struct err *err)
 {
 	const char *stays;
 	int r;
 
 	ret_left->count = 0;
-	r = quiet_and_leave(&session->attachment, unload, ret_left, err);
+	r = quiet_and_detach(&session->attachment, unload, ret_left, err);
 	stays = r && r != -ENOTCONN ? NULL : single_restore(&session->attachment);
 	if (stays)
 		session_left_add(ret_left, "%s", stays);

@@ -20,7 +20,7 @@ int session_open(struct session *ret, pid_t pid, const struct session_options *o
 
 /* Detaches.  Names the tools that did not rest; with unload, unmaps all of limpet and names what
  * could not be unmapped. */
-int session_leave(struct session *session, bool unload, struct session_left *ret_left,
-		  struct err *err) MUST_CHECK;
+int session_detach(struct session *session, bool unload, struct session_left *ret_left,
+		   struct err *err) MUST_CHECK;
 
 void session_close(struct session *session);

@@ -60,7 +60,7 @@ int unload_find_leftovers(const struct attachment *attachment, const struct agen
 void tracer_find_reasons(const struct attachment *attachment, const struct maps *maps,
 			 struct session_left *left);
 /* Is it mapped, without a known reason to stay for ever? */
-bool tracer_may_go(const struct attachment *attachment);
+bool tracer_can_unload(const struct attachment *attachment);
 
 /* table_scan.c: API tables of GPU runtimes that no register library knows: found in the runtime's
  * own data by their shape. */

@@ -226,7 +226,7 @@ static void copy_text(const struct trace_note *note, char ret[TRACE_NOTE_TEXT_MA
 	ret[length] = '\0';
 }
 
-static bool is_said(const struct trace *trace, unsigned number, enum note_about about)
+static bool note_is_about(const struct trace *trace, unsigned number, enum note_about about)
 {
 	const struct trace_note *note = &trace->rings->notes[number];
 
@@ -247,9 +247,10 @@ const char *trace_note(const struct trace *trace, unsigned domain)
 	for (unsigned i = 0; i < TRACE_NOTES; i++) {
 		uint32_t domains = read_word(&trace->rings->notes[i].domains) & asked;
 
-		if (((is_said(trace, i, NOTE_DOMAINS) || is_said(trace, i, NOTE_HELD)) &&
+		if (((note_is_about(trace, i, NOTE_DOMAINS) ||
+		      note_is_about(trace, i, NOTE_HELD)) &&
 		     domains) ||
-		    (is_said(trace, i, NOTE_ABSENT) && domains & trace_absent(trace)))
+		    (note_is_about(trace, i, NOTE_ABSENT) && domains & trace_absent(trace)))
 			return note_text(trace, i);
 	}
 	return NULL;
@@ -260,14 +261,15 @@ uint32_t trace_held(const struct trace *trace)
 	uint32_t domains = 0;
 
 	for (unsigned i = 0; i < TRACE_NOTES; i++)
-		if (is_said(trace, i, NOTE_HELD))
+		if (note_is_about(trace, i, NOTE_HELD))
 			domains |= read_word(&trace->rings->notes[i].domains);
 	return domains & trace_absent(trace);
 }
 
 const char *trace_end_note(const struct trace *trace, unsigned note)
 {
-	return note < TRACE_NOTES && is_said(trace, note, NOTE_END) ? note_text(trace, note) : NULL;
+	return note < TRACE_NOTES && note_is_about(trace, note, NOTE_END) ? note_text(trace, note)
+									  : NULL;
 }
 
 void trace_queues_add(struct trace_queues *to, const struct trace_queues *more)
@@ -294,7 +296,7 @@ void trace_queues(const struct trace *trace, struct trace_queues *ret)
 				      .estimated = read_word(&rings->queues_estimated),
 				      .left = read_word(&rings->queues_left) };
 	for (unsigned i = 0; i < TRACE_NOTES && ret->reason_count < TRACE_REASONS_MAX; i++)
-		if (is_said(trace, i, NOTE_QUEUES))
+		if (note_is_about(trace, i, NOTE_QUEUES))
 			copy_text(&rings->notes[i], ret->reasons[ret->reason_count++]);
 }
 

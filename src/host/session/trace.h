@@ -1,7 +1,7 @@
 /*
  * limpet's own tracer in a target: the memory for its records, what it is to trace, and its counts
  * and notes.  A caller makes a struct trace, gives it to session_open(), reads the rings while the
- * session lasts, and once more after session_leave().
+ * session lasts, and once more after session_detach().
  */
 #pragma once
 

@@ -417,7 +417,7 @@ static void search_memory(const struct proof *self)
 				 "addresses that lead to it");
 }
 
-bool tracer_may_go(const struct attachment *attachment)
+bool tracer_can_unload(const struct attachment *attachment)
 {
 	const struct agent_page *page = &attachment->resident.page;
 

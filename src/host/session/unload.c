@@ -143,7 +143,7 @@ int unload_find_reasons(const struct attachment *attachment, struct session_left
 	for (;;) {
 		int r = find_once(attachment, ret, err);
 
-		if (r || before || !ret->count || !tracer_may_go(attachment) ||
+		if (r || before || !ret->count || !tracer_can_unload(attachment) ||
 		    now_ns() >= until_ns)
 			return r;
 		sleep_ns(PAUSE_NS);

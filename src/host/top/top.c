@@ -208,7 +208,7 @@ static int show_counters(const struct top *self, struct picture *picture)
 	size_t count;
 	CLEANUP(free)
 	struct watched_counter *rows =
-		self->counters ? counter_watch_look(self->counters, &count) : NULL;
+		self->counters ? counter_watch_copy(self->counters, &count) : NULL;
 
 	if (!rows)
 		return 0;

@@ -274,7 +274,7 @@ int launch_prepare_allocator(struct launch *self, struct err *err)
 	return r;
 }
 
-int launch_let_go(struct launch *self, struct err *err)
+int launch_release(struct launch *self, struct err *err)
 {
 	uint32_t yes = 1;
 	int r = 0;

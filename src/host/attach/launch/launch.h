@@ -42,7 +42,7 @@ int launch_poll(struct launch *launch, struct err *err) MUST_CHECK;
 int launch_prepare_allocator(struct launch *launch, struct err *err) MUST_CHECK;
 
 /* Lets the program run. */
-int launch_let_go(struct launch *launch, struct err *err) MUST_CHECK;
+int launch_release(struct launch *launch, struct err *err) MUST_CHECK;
 
 /* True when it has ended; status is set then.  waits: blocks until that. */
 bool launch_has_ended(struct launch *launch, bool waits);

@@ -106,7 +106,7 @@ static int attach_end_session(struct session *session, const struct attach_value
 	if (ending == ENDING_LEFT)
 		r = link_explain_farewell(err);
 	else if (ending != ENDING_EXIT)
-		r = session_leave(session, values->unload, &left, err);
+		r = session_detach(session, values->unload, &left, err);
 	if (r && ending != ENDING_LEFT && !target_lives(&session->attachment.target)) {
 		ending = ENDING_EXIT;
 		memset(err, 0, sizeof(*err));

@@ -121,7 +121,7 @@ int tree_visit(pid_t root, const struct tree_visit *visit, struct err *err)
 	if (r)
 		return r;
 	ending = ending_wait(visit->signals, tree_end_fd(tree), visit->duration_ns);
-	r = tree_leave(tree, visit->unload, ending_name(ending), err);
+	r = tree_detach(tree, visit->unload, ending_name(ending), err);
 	counts = tree_count(tree);
 	if (visit->is_json)
 		show_counts_json("tree_end", &counts, tree_source(tree));

@@ -31,7 +31,7 @@ static int visit_ready(void *context, struct err *err)
 {
 	struct visit *self = context;
 
-	return self->launched ? launch_let_go(&self->launched->launch, err) : 0;
+	return self->launched ? launch_release(&self->launched->launch, err) : 0;
 }
 
 static void visit_begun(void *context)

@@ -124,7 +124,7 @@ static enum ending stat_await(struct stat_job *self)
 static bool devices_have_counts(struct counter_watch *devices)
 {
 	size_t count;
-	CLEANUP(free) struct watched_counter *rows = counter_watch_look(devices, &count);
+	CLEANUP(free) struct watched_counter *rows = counter_watch_copy(devices, &count);
 	bool have_counts = false;
 
 	for (size_t i = 0; i < count; i++)

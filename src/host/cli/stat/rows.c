@@ -72,7 +72,7 @@ void stat_visit_devices(const struct stat_view *view, stat_visitor *visit)
 	size_t count = 0;
 	CLEANUP(free)
 	struct watched_counter *rows =
-		view->devices ? counter_watch_look(view->devices, &count) : NULL;
+		view->devices ? counter_watch_copy(view->devices, &count) : NULL;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct counter_total *total =

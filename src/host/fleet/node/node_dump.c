@@ -193,7 +193,7 @@ static int rank_dump_add(struct rank_dump *self, pid_t pid, const struct dump_wi
 					      .sampler = *wish->sampler ? wish->sampler : NULL,
 					      .codes = self->codes };
 	struct dump *dump = NULL;
-	int r = dump_take(&dump, pid, &options, err);
+	int r = dump_make(&dump, pid, &options, err);
 
 	if (dump) {
 		self->dumps[self->count] = dump;

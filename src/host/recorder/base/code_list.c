@@ -226,10 +226,10 @@ int code_list_find(struct code_list *self, const struct space *space, uint32_t p
 int code_list_kernel(struct code_list *self, uint64_t address, bool is_return,
 		     struct recorded_frame *ret)
 {
-	const struct owner nobody = { .process = PROCESS_NONE };
+	const struct owner kernel = { .process = PROCESS_NONE };
 
 	*ret = (struct recorded_frame){ .is_return = is_return, .address = address };
-	return find_code(self, CODE_KERNEL, &nobody, &ret->code);
+	return find_code(self, CODE_KERNEL, &kernel, &ret->code);
 }
 
 /* A return that ends a signal handler does not count: no function has called from there. */

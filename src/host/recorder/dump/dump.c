@@ -188,7 +188,7 @@ static int dump_fill(struct dump *self, const struct dump_options *options, stru
 	return deadlock_find(self->pid, &self->listed, &self->deadlock);
 }
 
-int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
+int dump_make(struct dump **ret, pid_t pid, const struct dump_options *options, struct err *err)
 {
 	CLEANUP(dump_free) struct dump *self = calloc(1, sizeof(*self));
 	int r;

@@ -58,7 +58,7 @@ struct dump_options {
 
 /* Where no sampler is allowed (-EACCES, -EPERM) *ret has the threads with their states, without
  * stacks. */
-int dump_take(struct dump **ret, pid_t pid, const struct dump_options *options,
+int dump_make(struct dump **ret, pid_t pid, const struct dump_options *options,
 	      struct err *err) MUST_CHECK;
 void dump_free(struct dump *dump);
 

@@ -110,7 +110,7 @@ static int read_waiting(struct dump *self, const struct space *space, struct err
 	return r == -EACCES || r == -EPERM ? err_exit(err, EXIT_NOT_PERMITTED) : r;
 }
 
-static void take_running(void *context, const struct sample *sample, struct space *space)
+static void keep_running(void *context, const struct sample *sample, struct space *space)
 {
 	const struct dumped_thread *thread = dump_thread_of(context, sample->tid);
 
@@ -142,7 +142,7 @@ static void sample_running(struct dump *self)
 	const struct sampler_options options = { .pid = self->pid,
 						 .hz = RUNNING_HZ,
 						 .on_cpu = true };
-	const struct sampler_listener listener = { take_running, ignore_process, self };
+	const struct sampler_listener listener = { keep_running, ignore_process, self };
 	uint64_t begin_ns = now_ns();
 	struct sampler *sampler;
 	struct err ignored = { 0 };

@@ -117,8 +117,8 @@ static struct watched_thread *thread_of(struct python_watch *self, pid_t pid, pi
 	return thread;
 }
 
-static void look_at_thread(struct python_watch *self, const struct watched_python *python,
-			   const struct interpreter_lock *gil, pid_t tid)
+static void thread_poll(struct python_watch *self, const struct watched_python *python,
+			const struct interpreter_lock *gil, pid_t tid)
 {
 	uint64_t futex = waiting_futex(python->pid, tid);
 	bool is_waiting = futex >= gil->start && futex < gil->end;
@@ -136,7 +136,7 @@ static void look_at_thread(struct python_watch *self, const struct watched_pytho
 }
 
 /* Names are read also where the interpreter's lock was not found. */
-static void look_at(struct python_watch *self, struct watched_python *python)
+static void python_poll(struct python_watch *self, struct watched_python *python)
 {
 	CLEANUP(free) pid_t *tids = NULL;
 	struct interpreter_lock gil;
@@ -151,15 +151,15 @@ static void look_at(struct python_watch *self, struct watched_python *python)
 		if (python->looks % NAMED_EACH == 0) /* about once a second */
 			(void)!python_watch_name(self, python->pid, tids[i], name, sizeof(name));
 		if (has_gil)
-			look_at_thread(self, python, &gil, tids[i]);
+			thread_poll(self, python, &gil, tids[i]);
 	}
 	python->looks++;
 }
 
-void python_watch_look(struct python_watch *self)
+void python_watch_poll(struct python_watch *self)
 {
 	for (size_t i = 0; i < self->python_count; i++)
-		look_at(self, &self->pythons[i]);
+		python_poll(self, &self->pythons[i]);
 }
 
 /* "Thread-1 (serve)": Python's default, the program gave no name. */

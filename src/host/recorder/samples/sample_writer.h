@@ -30,7 +30,7 @@ void python_watch_sample(struct python_watch *watch, const struct sample *sample
 void python_watch_forget(struct python_watch *watch, pid_t pid);
 bool python_watch_knows(struct python_watch *watch, pid_t pid);
 /* Polls the locks; about forty times a second. */
-void python_watch_look(struct python_watch *watch);
+void python_watch_poll(struct python_watch *watch);
 /* Reads a thread's current name.  False: it has none of its own. */
 bool python_watch_name(struct python_watch *watch, pid_t pid, pid_t tid, char *ret, size_t room);
 

@@ -217,7 +217,7 @@ static int sampling_pass(struct sampling *self, struct err *err)
 	if (self->writer)
 		stack_list_read(&self->programs->stacks);
 	r = self->kind->drain(self->sampler, &listener, err);
-	python_watch_look(self->watch);
+	python_watch_poll(self->watch);
 	if (self->trouble.code) {
 		*err = self->trouble;
 		r = self->trouble.code;

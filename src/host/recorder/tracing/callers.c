@@ -50,7 +50,7 @@ static int space_of_python(pid_t pid, struct space **ret, struct err *err)
 	return r;
 }
 
-static void python_look(struct call_stacks *self)
+static void python_search(struct call_stacks *self)
 {
 	struct space *space = NULL;
 	struct err err = { 0 };
@@ -83,7 +83,7 @@ struct call_stacks *call_stacks_new(pid_t pid, const char *whose)
 		return NULL;
 	self->pid = pid;
 	self->whose = whose;
-	python_look(self);
+	python_search(self);
 	return self;
 }
 
@@ -107,7 +107,7 @@ static bool thread_find(void *context, int32_t tid, struct python_place *ret)
 	if (!__atomic_load_n(&self->is_allowed, __ATOMIC_ACQUIRE))
 		return false;
 	if (!self->python && now_ns() - self->looked_ns >= LOOK_NS)
-		python_look(self);
+		python_search(self);
 	if (!self->python)
 		return false;
 	ret->layout = &interpreter_walk_layout(self->python)->python;

@@ -68,7 +68,7 @@ int tracing_pause(struct tracing *self, bool unload, struct session_left *ret_le
 	if (!self->is_attached)
 		return 0;
 	if (!tracing_note_farewell(self) && target_lives(target))
-		r = session_leave(&self->session, unload, ret_left, err);
+		r = session_detach(&self->session, unload, ret_left, err);
 	/* That the process has ended, or executed another program, before the detach is an end
 	 * too. */
 	if (r && (!target_lives(target) || tracing_note_cut(self))) {

@@ -63,7 +63,7 @@ int tracing_begin_program(struct tracing *self, struct err *err)
 		.is_alive = target_thread_is_alive,
 		.thread_name = target_thread_name,
 		.context = &self->threads,
-		.take_reading = self->windows ? device_windows_take : NULL,
+		.take_reading = self->windows ? device_windows_add : NULL,
 		.reading_context = self->windows,
 	};
 	int r = programs_number(self->programs, self->pid, &self->process, err);

@@ -157,7 +157,7 @@ static int metric_write(struct device_windows *self, const struct known_device *
 	return window_batch_add(&self->batch, &device->metrics[index], window, err);
 }
 
-int device_windows_take(void *context, const struct device_reading *reading, struct err *err)
+int device_windows_add(void *context, const struct device_reading *reading, struct err *err)
 {
 	struct device_windows *self = context;
 	struct known_device *device = NULL;

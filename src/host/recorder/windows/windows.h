@@ -89,8 +89,8 @@ int device_windows_new(struct device_windows **ret, struct recording *recording,
 		       const struct window_options *options, struct err *err) MUST_CHECK;
 void device_windows_free(struct device_windows *windows);
 /* The function for collect_source.take_reading. */
-int device_windows_take(void *windows, const struct device_reading *reading,
-			struct err *err) MUST_CHECK;
+int device_windows_add(void *windows, const struct device_reading *reading,
+		       struct err *err) MUST_CHECK;
 /* Writes what is pending; after the last reading. */
 int device_windows_flush(struct device_windows *windows, struct err *err) MUST_CHECK;
 /* The number of windows made. */

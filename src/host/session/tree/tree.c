@@ -251,7 +251,7 @@ static void stop_threads(struct tree *self)
 		pthread_join(self->workers[--self->worker_count], NULL);
 }
 
-int tree_leave(struct tree *self, bool unload, const char *reason, struct err *err)
+int tree_detach(struct tree *self, bool unload, const char *reason, struct err *err)
 {
 	pthread_mutex_lock(&self->lock);
 	self->unloads = unload;

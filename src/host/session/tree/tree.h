@@ -28,7 +28,7 @@ struct tree_event {
 	enum tree_event_kind kind;
 	pid_t pid;
 	const struct session *session;
-	const char *reason; /* "exit", "exec", "agent", "identity", or as given to tree_leave() */
+	const char *reason; /* "exit", "exec", "agent", "identity", or as given to tree_detach() */
 	const struct session_left *left;
 	const struct err *err;
 	const struct tree_counts *counts;
@@ -75,7 +75,7 @@ struct tree_counts tree_count(struct tree *tree);
 
 /* Stops following and detaches from all members.  Returns the first error; the other members are
  * detached all the same. */
-int tree_leave(struct tree *tree, bool unload, const char *reason, struct err *err) MUST_CHECK;
+int tree_detach(struct tree *tree, bool unload, const char *reason, struct err *err) MUST_CHECK;
 
 /* Detaches from all members first, unless that was done. */
 void tree_close(struct tree *tree);

@@ -75,7 +75,7 @@ static void member_abandon(struct tree *tree, struct member *member)
 		member->lost_by);
 	if (member->changes >= RETURNS_MAX)
 		err_why(&err, "it did so %u times", member->changes + 1);
-	member_give_up(tree, member, &err);
+	member_report_lost(tree, member, &err);
 }
 
 static void member_check(struct tree *tree, struct member *member)

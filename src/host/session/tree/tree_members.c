@@ -189,10 +189,10 @@ void member_skip(struct tree *tree, struct member *member, const struct err *err
 	}
 	again = *err;
 	err_while(&again, "process %d %s and is not attached again", member->pid, member->lost_by);
-	member_give_up(tree, member, &again);
+	member_report_lost(tree, member, &again);
 }
 
-void member_give_up(struct tree *tree, struct member *member, const struct err *err)
+void member_report_lost(struct tree *tree, struct member *member, const struct err *err)
 {
 	member->state = MEMBER_SKIPPED;
 	tree_notify(tree,

@@ -86,7 +86,7 @@ void member_begin_anew(struct tree *tree, struct member *member);
 void member_begin_program(struct tree *tree, struct member *member);
 void member_skip(struct tree *tree, struct member *member, const struct err *err);
 /* Reports why a process that was attached before is so no more.  It does not count as skipped. */
-void member_give_up(struct tree *tree, struct member *member, const struct err *err);
+void member_report_lost(struct tree *tree, struct member *member, const struct err *err);
 void member_drop_session(struct member *member);
 
 void tree_notify(struct tree *tree, struct tree_event event);

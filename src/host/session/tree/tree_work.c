@@ -44,7 +44,7 @@ static int check_same(struct member *member, struct err *err)
 
 	if (member->session->attachment.target.process.stat.start_tick == member->start_tick)
 		return 0;
-	if (!session_leave(member->session, false, &left, err))
+	if (!session_detach(member->session, false, &left, err))
 		target_fail_ended(err);
 	return err->code;
 }
@@ -194,14 +194,14 @@ static void attach_one(struct tree *tree, struct member *member)
 	pthread_cond_broadcast(&tree->changed);
 }
 
-static void leave_one(struct tree *tree, struct member *member)
+static void detach_one(struct tree *tree, struct member *member)
 {
 	struct session_left left = { 0 };
 	struct err err = { 0 };
 	int r;
 
 	pthread_mutex_unlock(&tree->lock);
-	r = session_leave(member->session, tree->unloads, &left, &err);
+	r = session_detach(member->session, tree->unloads, &left, &err);
 	pthread_mutex_lock(&tree->lock);
 	if (r && !pidfd_lives(member->pidfd)) {
 		member->state = MEMBER_ATTACHED;
@@ -250,7 +250,7 @@ void *tree_work(void *argument)
 			pthread_cond_timedwait(&tree->changed, &tree->lock, &due);
 		} else {
 			member->state = MEMBER_BUSY;
-			(tree->is_leaving ? leave_one : attach_one)(tree, member);
+			(tree->is_leaving ? detach_one : attach_one)(tree, member);
 		}
 	}
 	pthread_mutex_unlock(&tree->lock);

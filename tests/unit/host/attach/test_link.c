@@ -34,10 +34,10 @@ static void a_farewell_in_place_of_an_answer_is_not_forgotten(void **state)
 	assert_false(link_has_farewell(&link));
 	say_farewell(ends[1]);
 	control_header_init(&order.header, CONTROL_DETACH, sizeof(order));
-	assert_int_equal(link_ask(&link, &target, &order.header, -1, &reply, &err), -ENOTCONN);
+	assert_int_equal(link_request(&link, &target, &order.header, -1, &reply, &err), -ENOTCONN);
 	assert_true(link_has_farewell(&link));
 	close(ends[1]);
-	assert_int_equal(link_ask(&link, &target, &order.header, -1, &reply, &err), -ENOTCONN);
+	assert_int_equal(link_request(&link, &target, &order.header, -1, &reply, &err), -ENOTCONN);
 	assert_true(link_has_farewell(&link));
 	link_close(&link);
 	assert_false(link.has_farewell);

@@ -206,7 +206,7 @@ static int reading_take(struct device_windows *windows, uint64_t begin, uint64_t
 					       { 1ull << COUNT_EVENT_SHIFT, b } };
 	const struct device_reading reading = { begin, at, 1, counts, ARRAY_SIZE(counts) };
 
-	return device_windows_take(windows, &reading, &err);
+	return device_windows_add(windows, &reading, &err);
 }
 
 static int value_note(const struct window *window, void *context)

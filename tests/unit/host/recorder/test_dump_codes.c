@@ -105,7 +105,7 @@ static struct dump *dump_waiting(struct code_list *codes)
 	pid_t child = fork_waiting();
 	struct dump *dump = NULL;
 	struct err err = { 0 };
-	int r = dump_take(&dump, child, &options, &err);
+	int r = dump_make(&dump, child, &options, &err);
 
 	end_child(child);
 	if (!r)

@@ -31,7 +31,5 @@ struct description {
 	uint8_t to, from, direction;
 };
 
-typedef int32_t event_function(opencl_object event);
-
 /* command_kinds.c, by entry; all zeros: the function enqueues no command. */
 extern const struct description opencl_descriptions[OPENCL_ENTRIES];

@@ -6,6 +6,8 @@
 #include "target/domains/opencl/command.h"
 #include "target/hooks/thread.h"
 
+typedef int32_t queue_function(opencl_object queue);
+
 #define NO_EVENT 1u /* not an address: the driver has stored nothing */
 
 static bool can_follow(const struct opencl_vendor *vendor)
@@ -153,7 +155,7 @@ void both_after(struct hook_around *around, uint64_t end)
 	(void)end;
 	if (shadow_chosen(token) && !(int32_t)around->frame.results[0])
 		around->frame.results[0] =
-			(uint32_t)((event_function *)around->frame.hook->original)(queue);
+			(uint32_t)((queue_function *)around->frame.hook->original)(queue);
 	shadow_leave(vendor_of(around->frame.hook), queue, token);
 }
 

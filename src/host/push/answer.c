@@ -58,14 +58,6 @@ static bool line_says(struct text line, const char *name, const char *value)
 	return field_begins(&line, name) && field_begins(&line, value);
 }
 
-static void line_take(struct text line, struct head *head)
-{
-	field_take(line, "content-length:", &head->body_bytes);
-	field_take(line, "retry-after:", &head->retry_after_s);
-	head->is_page |= line_says(line, "content-type:", "text/html");
-	head->is_chunked |= line_says(line, "transfer-encoding:", "chunked");
-}
-
 /* After the empty line; NULL: not received yet. */
 static const char *head_find_end(const char *bytes, size_t size)
 {
@@ -89,8 +81,12 @@ static int head_parse(const char *bytes, size_t size, struct head *ret)
 		return size >= ANSWER_HEAD_MAX ? -EPROTO : -EAGAIN;
 	if (!status_take(&text, &ret->status))
 		return -EPROTO;
-	while (text_take_line(&text, &line))
-		line_take(line, ret);
+	while (text_take_line(&text, &line)) {
+		field_take(line, "content-length:", &ret->body_bytes);
+		field_take(line, "retry-after:", &ret->retry_after_s);
+		ret->is_page |= line_says(line, "content-type:", "text/html");
+		ret->is_chunked |= line_says(line, "transfer-encoding:", "chunked");
+	}
 	return 0;
 }
 

@@ -78,21 +78,16 @@ static void oldest_drop(struct sender *self)
 		self->end = &kept->next;
 }
 
-static void room_make(struct sender *self, size_t size)
-{
-	while (self->first && self->bytes + size > self->options.bytes_max &&
-	       !(self->is_first_under_way && !self->first->next))
-		oldest_drop(self);
-}
-
 void sender_put(struct sender *self, struct bytes *body, uint64_t samples)
 {
 	struct waiting *waiting = calloc(1, sizeof(*waiting));
 
 	worker_lock(&self->worker);
 	/* One that never has room costs only itself. */
-	if (body->size <= self->options.bytes_max)
-		room_make(self, body->size);
+	while (body->size <= self->options.bytes_max && self->first &&
+	       self->bytes + body->size > self->options.bytes_max &&
+	       !(self->is_first_under_way && !self->first->next))
+		oldest_drop(self);
 	if (waiting && self->bytes + body->size <= self->options.bytes_max) {
 		*waiting = (struct waiting){ .body = *body, .samples = samples };
 		*body = (struct bytes){ 0 };
@@ -108,15 +103,6 @@ void sender_put(struct sender *self, struct bytes *body, uint64_t samples)
 	worker_unlock(&self->worker);
 	free(waiting);
 	bytes_done(body);
-}
-
-static void answer_explain(const struct sender *self, const struct push_answer *answer,
-			   struct err *err)
-{
-	err_set(err, -EREMOTEIO, "push to %s: the server answered %u", self->options.address->url,
-		answer->status);
-	if (answer->text[0])
-		err_why(err, "%s", answer->text);
 }
 
 /* The verdict on a push that the server answered with success: what it refused then, it refuses for
@@ -155,8 +141,12 @@ static uint64_t answer_take(struct sender *self, int r, const struct push_answer
 		first_drop(self, as);
 		return 0;
 	}
-	if (!r)
-		answer_explain(self, answer, err);
+	if (!r) {
+		err_set(err, -EREMOTEIO, "push to %s: the server answered %u",
+			self->options.address->url, answer->status);
+		if (answer->text[0])
+			err_why(err, "%s", answer->text);
+	}
 	/* A cancelled try proves nothing about the server. */
 	if (r != -ECANCELED || !self->totals.trouble.code)
 		self->totals.trouble = *err;

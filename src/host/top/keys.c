@@ -11,13 +11,6 @@
 #define PAGE_ROWS 10L
 #define ESCAPE    0x1bu
 
-static unsigned show_help(struct view *view, const struct picture *picture)
-{
-	(void)picture;
-	view->shows_help = !view->shows_help;
-	return 0;
-}
-
 static unsigned type_filter(struct view *view, const struct picture *picture)
 {
 	(void)picture;
@@ -53,13 +46,6 @@ static unsigned next_pane(struct view *view, const struct picture *picture)
 {
 	(void)picture;
 	view->focus = (view->focus + 1) % PANES;
-	return 0;
-}
-
-static unsigned key_zoom(struct view *view, const struct picture *picture)
-{
-	(void)picture;
-	view->is_zoomed = !view->is_zoomed;
 	return 0;
 }
 
@@ -197,7 +183,11 @@ static unsigned key_back(struct view *view, const struct picture *picture)
 
 const struct key_binding key_bindings[] = {
 	{ { 'q', 'Q' }, "q", "quit", "leave", .orders = VIEW_QUIT },
-	{ { '?', 'h' }, "?", "help", "show this page; again: back", show_help },
+	{ { '?', 'h' },
+	  "?",
+	  "help",
+	  "show this page; again: back",
+	  .toggles = offsetof(struct view, shows_help) },
 	{ { '/' },
 	  "/",
 	  "filter",
@@ -227,7 +217,12 @@ const struct key_binding key_bindings[] = {
 	  "go to the next pane: threads, functions, flame view",
 	  next_pane,
 	  .is_of_panes = true },
-	{ { 'z' }, "z", "zoom", "show this pane alone; again: all", key_zoom, .is_of_panes = true },
+	{ { 'z' },
+	  "z",
+	  "zoom",
+	  "show this pane alone; again: all",
+	  .toggles = offsetof(struct view, is_zoomed),
+	  .is_of_panes = true },
 	{ { 'v' }, "v", "view", "on CPU, waiting, runnable, all (with --off-cpu)", next_kinds },
 	{ { 'w' },
 	  "w",
@@ -291,6 +286,8 @@ unsigned view_key(struct view *view, const struct picture *picture, uint32_t key
 			continue;
 		if (binding->rows_down)
 			scroll_by(view, picture, binding->rows_down);
+		if (binding->toggles)
+			*(bool *)((char *)view + binding->toggles) ^= true;
 		return binding->orders | (binding->act ? binding->act(view, picture) : 0);
 	}
 	return 0;

@@ -63,6 +63,7 @@ struct key_binding {
 	const char *help;
 	unsigned (*act)(struct view *view, const struct picture *picture); /* NULL: */
 	long rows_down;   /* moves the cursor; 0: nothing */
+	size_t toggles;   /* the offset of a bool in the view; 0: nothing */
 	unsigned orders;  /* of enum view_order */
 	bool is_of_panes; /* there are none on the page of a function */
 };

@@ -4,6 +4,7 @@
 #include "host/top/render/screen.h"
 
 #include "host/core/text/foreign.h"
+#include "host/core/text/utf8.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -144,17 +145,6 @@ void screen_fill(struct screen *screen, struct field field, enum style style)
 		set_cell(screen, &field, i, ' ', style);
 }
 
-static size_t rune_encode(uint32_t rune, char ret[4])
-{
-	static const unsigned char heads[] = { 0, 0, 0xc0, 0xe0, 0xf0 };
-	size_t length = rune < 0x80 ? 1 : rune < 0x800 ? 2 : rune < 0x10000 ? 3 : 4;
-
-	for (size_t i = length; i-- > 1; rune >>= 6)
-		ret[i] = (char)(0x80 | (rune & 0x3f));
-	ret[0] = (char)(heads[length] | rune);
-	return length;
-}
-
 void screen_line(const struct screen *screen, unsigned y, char *ret, size_t room)
 {
 	const struct cell *cells = &screen->cells[(size_t)y * screen->width];
@@ -163,8 +153,8 @@ void screen_line(const struct screen *screen, unsigned y, char *ret, size_t room
 
 	while (width && cells[width - 1].rune == ' ')
 		width--;
-	for (unsigned i = 0; i < width && at + 4 < room; i++)
+	for (unsigned i = 0; i < width && at + UTF8_MAX < room; i++)
 		if (cells[i].rune)
-			at += rune_encode(cells[i].rune, ret + at);
+			at += utf8_put(ret + at, cells[i].rune);
 	ret[at] = '\0';
 }

@@ -58,11 +58,6 @@ static const struct {
 	{ KEY_ENTER, '\n' },
 };
 
-static bool says_utf8(const char *value)
-{
-	return value && (strcasestr(value, "utf-8") || strcasestr(value, "utf8"));
-}
-
 /* As in setlocale(3): the first of them that is set. */
 static bool wants_utf8(void)
 {
@@ -72,15 +67,9 @@ static bool wants_utf8(void)
 		const char *value = getenv(names[i]);
 
 		if (value && value[0])
-			return says_utf8(value);
+			return strcasestr(value, "utf-8") || strcasestr(value, "utf8");
 	}
 	return false;
-}
-
-static bool use_utf8(void)
-{
-	return wants_utf8() &&
-	       (setlocale(LC_CTYPE, "C.UTF-8") || setlocale(LC_CTYPE, "en_US.UTF-8"));
 }
 
 /* Of a terminal with 8 colours, white can be read on these. */
@@ -137,11 +126,6 @@ static int terminal_refuse(const char *name, struct err *err)
 			    "which most terminals understand");
 }
 
-static bool can_move(void)
-{
-	return cursor_address && clear_screen;
-}
-
 int terminal_open(struct terminal **ret, const struct terminal_options *options, struct err *err)
 {
 	const char *name = getenv("TERM");
@@ -149,9 +133,10 @@ int terminal_open(struct terminal **ret, const struct terminal_options *options,
 
 	if (!self)
 		return err_set(err, -ENOMEM, "terminal: no memory");
-	self->is_ascii = options->is_ascii || !use_utf8();
+	self->is_ascii = options->is_ascii || !wants_utf8() ||
+			 (!setlocale(LC_CTYPE, "C.UTF-8") && !setlocale(LC_CTYPE, "en_US.UTF-8"));
 	self->screen = name && name[0] ? newterm(name, stdout, stdin) : NULL;
-	if (!self->screen || !can_move()) {
+	if (!self->screen || !cursor_address || !clear_screen) {
 		terminal_close(self);
 		return terminal_refuse(name && name[0] ? name : NULL, err);
 	}

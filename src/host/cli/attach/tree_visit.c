@@ -23,20 +23,6 @@ static const char *const source_texts[] = {
 	[FORKS_WALK] = "by scanning /proc, every ten milliseconds",
 };
 
-static void show_skipped(const struct tree_event *event, const struct tree_visit *visit)
-{
-	struct json json;
-
-	print(stderr, "warning: %s%s%s\n", event->err->what, event->err->why[0] ? ": " : "",
-	      event->err->why);
-	if (!visit->is_json)
-		return;
-	json = json_event(stdout, "skipped");
-	json_signed(&json, "pid", event->pid);
-	json_err(&json, event->err);
-	json_object_end(&json);
-}
-
 static void show_left(const struct tree_event *event, const struct tree_visit *visit)
 {
 	bool is_unloaded = visit->unload && !event->err && !event->left->count &&
@@ -90,7 +76,7 @@ static void on_event(const struct tree_event *event, void *context)
 		show_attached(event->session, visit->is_json);
 		break;
 	case TREE_SKIPPED:
-		show_skipped(event, visit);
+		warn_process_skipped("", event->pid, event->err, visit->is_json);
 		break;
 	case TREE_MISSED: /* for people only their number counts */
 		if (!visit->is_json)

@@ -86,6 +86,19 @@ void json_err(struct json *json, const struct err *err)
 	json_text(json, "fix", err->fix);
 }
 
+void warn_process_skipped(const char *what, pid_t pid, const struct err *err, bool is_json)
+{
+	struct json json;
+
+	print(stderr, "warning: %s%s%s%s\n", what, err->what, err->why[0] ? ": " : "", err->why);
+	if (!is_json)
+		return;
+	json = json_event(stdout, "skipped");
+	json_signed(&json, "pid", pid);
+	json_err(&json, err);
+	json_object_end(&json);
+}
+
 static void summary_write(const struct command *command, const void *values, const struct err *err)
 {
 	struct json json = json_event(stdout, "summary");

@@ -7,6 +7,8 @@
 #include "host/core/options.h"
 #include "host/core/text/json.h"
 
+#include <sys/types.h>
+
 /* Given by the build. */
 #ifndef LIMPET_VERSION
 #define LIMPET_VERSION "0.0 (unversioned build)"
@@ -71,6 +73,10 @@ enum exit_code command_fail(const struct err *err);
 
 /* The members "error", "why" and "fix". */
 void json_err(struct json *json, const struct err *err);
+
+/* Warns about a process of a family that is left out, behind `what`; with --json also as an object.
+ */
+void warn_process_skipped(const char *what, pid_t pid, const struct err *err, bool is_json);
 
 /* Fails with wrong usage. */
 int command_check_count(const struct command_line *line, const struct operand_rule *rule,

@@ -171,20 +171,6 @@ void warn_absent(struct visit *self, const struct tracing *tracing)
 	}
 }
 
-void warn_skipped(const struct visit *self, pid_t pid, const struct err *err)
-{
-	struct json json;
-
-	print(stderr, "warning: not traced: %s%s%s\n", err->what, err->why[0] ? ": " : "",
-	      err->why);
-	if (!self->values->is_json)
-		return;
-	json = json_event(stdout, "skipped");
-	json_signed(&json, "pid", pid);
-	json_err(&json, err);
-	json_object_end(&json);
-}
-
 void print_program(struct visit *self)
 {
 	const struct tracing *tracing = recorder_tracing(self->recorder, 0);

@@ -3,6 +3,7 @@
  */
 #include "host/cli/record/visit.h"
 
+#include "host/cli/common/command.h"
 #include "host/core/clock.h"
 #include "host/core/text/json.h"
 #include "host/core/text/print.h"
@@ -85,7 +86,7 @@ static void visit_skipped(void *context, pid_t pid, const struct err *err)
 	struct visit *self = context;
 
 	self->domains_seen = UINT32_MAX; /* its domains are not known */
-	warn_skipped(self, pid, err);
+	warn_process_skipped("not traced: ", pid, err, self->values->is_json);
 }
 
 static void visit_left(void *context, pid_t pid, const struct session_left *left,

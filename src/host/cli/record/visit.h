@@ -71,8 +71,6 @@ void print_attached(const struct visit *visit);
 void print_sampler_reasons(struct visit *visit);
 /* Selected domains that are missing, or incomplete. */
 void warn_absent(struct visit *visit, const struct tracing *tracing);
-/* One of the family is not traced. */
-void warn_skipped(const struct visit *visit, pid_t pid, const struct err *err);
 /* The process runs another program. */
 void print_program(struct visit *visit);
 void warn_unfollowed(const struct tracing *tracing);

@@ -71,13 +71,6 @@ static int listeners_open(struct ui_server *self, struct err *err)
 	return r;
 }
 
-static void listeners_close(struct ui_server *self)
-{
-	for (size_t i = 0; i < HTTP_LISTENERS_MAX; i++)
-		if (self->front.listeners[i] >= 0)
-			close(self->front.listeners[i]);
-}
-
 /* Before any thread exists, and before there is any data that the child must not see. */
 static int child_start(struct ui_server *self, struct err *err)
 {
@@ -94,7 +87,9 @@ static int child_start(struct ui_server *self, struct err *err)
 	if (self->child == 0)
 		front_run(&self->front);
 	close(ends[1]);
-	listeners_close(self);
+	for (size_t i = 0; i < HTTP_LISTENERS_MAX; i++)
+		if (self->front.listeners[i] >= 0)
+			close(self->front.listeners[i]);
 	return self->child < 0 ? err_set(err, -errno, "fork: %s", strerror(errno)) : 0;
 }
 
@@ -239,27 +234,12 @@ void ui_address(const struct ui_server *self, struct ui_address *ret)
 		 (int)HTTP_TOKEN_SIZE, self->front.token);
 }
 
-/* A closed page leaves nothing in a target.  The recording of `limpet record` belongs to its
- * command. */
-static void lease_check(struct ui_server *self)
-{
-	if (now_ns() > self->lapses_ns)
-		sessions_lapse(&self->ui.sessions, self->ui.recorded, self->options.lease_ns);
-}
-
-static void detach_take(struct ui_server *self, int detaches)
-{
-	pid_t target;
-
-	if (read(detaches, &target, sizeof(target)) == sizeof(target))
-		sessions_detach(&self->ui.sessions, target);
-}
-
 int ui_serve(struct ui_server *self, int until, int detaches, struct err *err)
 {
 	struct pollfd fds[] = { { .fd = until, .events = POLLIN },
 				{ .fd = self->broker, .events = POLLRDHUP },
 				{ .fd = detaches, .events = POLLIN } };
+	pid_t target;
 
 	for (;;) {
 		int count = poll(fds, ARRAY_SIZE(fds), TICK_MS);
@@ -271,9 +251,14 @@ int ui_serve(struct ui_server *self, int until, int detaches, struct err *err)
 			return 0;
 		if (count > 0 && fds[1].revents)
 			return err_set(err, -EPIPE, "the HTTP process has ended");
-		if (count > 0 && fds[2].revents)
-			detach_take(self, detaches);
-		lease_check(self);
+		if (count > 0 && fds[2].revents &&
+		    read(detaches, &target, sizeof(target)) == sizeof(target))
+			sessions_detach(&self->ui.sessions, target);
+		/* A closed page leaves nothing in a target.  The recording of `limpet record`
+		 * belongs to its command. */
+		if (now_ns() > self->lapses_ns)
+			sessions_lapse(&self->ui.sessions, self->ui.recorded,
+				       self->options.lease_ns);
 		sessions_tick(&self->ui.sessions);
 	}
 }

@@ -87,16 +87,6 @@ static void *calls_read(void *argument)
 	return NULL;
 }
 
-static void calls_show(struct calls *self, const struct calls_read_state *read)
-{
-	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
-		call_samples_done(&self->samples[i]);
-	spans_done(&self->spans);
-	self->spans = read->spans;
-	self->bytes = read->bytes;
-	self->domains = read->domains;
-}
-
 /* After a failed reading the shown calls stay. */
 static void follow_end(struct calls *self)
 {
@@ -106,8 +96,14 @@ static void follow_end(struct calls *self)
 	self->is_reading = false;
 	self->err = read->err;
 	self->rests_until_ns = read->began_ns + REST_NS + read->took_ns * REST_FACTOR;
-	if (!read->err.code)
-		calls_show(self, read);
+	if (read->err.code)
+		return;
+	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
+		call_samples_done(&self->samples[i]);
+	spans_done(&self->spans);
+	self->spans = read->spans;
+	self->bytes = read->bytes;
+	self->domains = read->domains;
 }
 
 static void follow_start(struct calls *self, const struct source *source, uint64_t bytes)

@@ -36,16 +36,11 @@ static bool is_same(const struct ui_command *a, const struct ui_command *b)
 	       memcmp((const char *)a + from, (const char *)b + from, sizeof(*a) - from) == 0;
 }
 
-static void expired_drop(struct answer_cache *cache)
+bool answer_cache_send(struct answer_cache *cache, const struct ui_command *command, int socket)
 {
 	for (unsigned i = 0; i < ANSWERS_CACHED; i++)
 		if (cache->items[i].reply.out && now_ns() > cache->items[i].until_ns)
 			reply_close(&cache->items[i].reply);
-}
-
-bool answer_cache_send(struct answer_cache *cache, const struct ui_command *command, int socket)
-{
-	expired_drop(cache);
 	for (unsigned i = 0; is_cached(command) && i < ANSWERS_CACHED; i++) {
 		struct cached_answer *item = &cache->items[i];
 

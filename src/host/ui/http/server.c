@@ -69,14 +69,11 @@ static int event_watch(struct http_server *self, int operation, int fd, uint32_t
 	return epoll_ctl(self->epoll, operation, fd, &event) < 0 ? -errno : 0;
 }
 
-static size_t slot_of(const struct http_server *self, const struct connection *connection)
-{
-	return (size_t)(connection - self->connections);
-}
-
 static uint64_t tag_of(const struct http_server *self, const struct connection *connection)
 {
-	return (uint64_t)connection->generation << SLOT_BITS | slot_of(self, connection);
+	size_t slot = (size_t)(connection - self->connections);
+
+	return (uint64_t)connection->generation << SLOT_BITS | slot;
 }
 
 static void connection_watch(struct http_server *self, struct connection *connection,

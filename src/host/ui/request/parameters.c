@@ -32,7 +32,7 @@ struct parameter {
 };
 
 /* Nineteen digits never overflow. */
-static bool number_read(struct http_text text, uint64_t least, uint64_t most, uint64_t *ret)
+static bool digits_read(struct http_text text, const struct parameter *parameter, uint64_t *ret)
 {
 	uint64_t number = 0;
 
@@ -44,31 +44,17 @@ static bool number_read(struct http_text text, uint64_t least, uint64_t most, ui
 		number = number * 10 + (uint64_t)(text.at[i] - '0');
 	}
 	*ret = number;
-	return number >= least && number <= most;
+	return number >= parameter->least && number <= parameter->most;
 }
 
-static bool u64_read(const struct parameter *parameter, struct http_text value, void *field)
-{
-	return number_read(value, parameter->least, parameter->most, field);
-}
-
-static bool u32_read(const struct parameter *parameter, struct http_text value, void *field)
+/* A field of any size: all machines that limpet runs on are little-endian. */
+static bool number_read(const struct parameter *parameter, struct http_text value, void *field)
 {
 	uint64_t number;
 
-	if (!number_read(value, parameter->least, parameter->most, &number))
+	if (!digits_read(value, parameter, &number))
 		return false;
-	*(uint32_t *)field = (uint32_t)number;
-	return true;
-}
-
-static bool flag_read(const struct parameter *parameter, struct http_text value, void *field)
-{
-	uint64_t number;
-
-	if (!number_read(value, parameter->least, parameter->most, &number))
-		return false;
-	*(uint8_t *)field = (uint8_t)number;
+	memcpy(field, &number, parameter->room);
 	return true;
 }
 
@@ -149,8 +135,7 @@ static bool threads_read(const struct parameter *parameter, struct http_text val
 		size_t size = strcspn(at, ",");
 
 		if (range->thread_count == UI_THREADS_MAX ||
-		    !number_read((struct http_text){ at, size }, parameter->least, parameter->most,
-				 &number))
+		    !digits_read((struct http_text){ at, size }, parameter, &number))
 			return false;
 		range->threads[range->thread_count++] = (uint32_t)number;
 		at += size;
@@ -168,29 +153,29 @@ static bool threads_read(const struct parameter *parameter, struct http_text val
 static const struct parameter parameters[] = {
 	{ "format", PARAMETER_FORMAT, json_read, MEMBER(is_json) },
 	{ "format", PARAMETER_EXPORT, text_read, MEMBER(format) },
-	{ "session", PARAMETER_SESSION, u32_read, MEMBER(range.session), NUMBER },
-	{ "from", PARAMETER_RANGE, u64_read, MEMBER(range.from_ns), TIME },
-	{ "to", PARAMETER_RANGE, u64_read, MEMBER(range.to_ns), TIME },
+	{ "session", PARAMETER_SESSION, number_read, MEMBER(range.session), NUMBER },
+	{ "from", PARAMETER_RANGE, number_read, MEMBER(range.from_ns), TIME },
+	{ "to", PARAMETER_RANGE, number_read, MEMBER(range.to_ns), TIME },
 	{ "threads", PARAMETER_THREADS, threads_read, MEMBER(range), 0, THREAD_MAX },
 	{ "kind", PARAMETER_KIND, kind_read, MEMBER(kind) },
-	{ "width", PARAMETER_WIDTH, u32_read, MEMBER(width), 0, UI_WIDTH_MAX },
-	{ "invert", PARAMETER_TREE, flag_read, MEMBER(is_inverted), FLAG },
-	{ "by_thread", PARAMETER_TREE, flag_read, MEMBER(is_by_thread), FLAG },
-	{ "limit", PARAMETER_LIMIT, u32_read, MEMBER(limit), 0, LIMIT_MAX },
+	{ "width", PARAMETER_WIDTH, number_read, MEMBER(width), 0, UI_WIDTH_MAX },
+	{ "invert", PARAMETER_TREE, number_read, MEMBER(is_inverted), FLAG },
+	{ "by_thread", PARAMETER_TREE, number_read, MEMBER(is_by_thread), FLAG },
+	{ "limit", PARAMETER_LIMIT, number_read, MEMBER(limit), 0, LIMIT_MAX },
 	{ "name", PARAMETER_FUNCTION, text_read, MEMBER(name) },
 	{ "module", PARAMETER_FUNCTION, text_read, MEMBER(module) },
-	{ "cell_ms", PARAMETER_CELL, u32_read, MEMBER(cell_ms), 1, UI_CELL_MS_MAX },
-	{ "thread", PARAMETER_MOMENT, u32_read, MEMBER(thread), 0, THREAD_MAX },
-	{ "time", PARAMETER_MOMENT, u64_read, MEMBER(time_ns), TIME },
-	{ "since", PARAMETER_SINCE, u64_read, MEMBER(since), TIME },
-	{ "correlation", PARAMETER_CORRELATION, u64_read, MEMBER(correlation), 0, INT64_MAX },
-	{ "session_b", PARAMETER_OTHER, u32_read, MEMBER(other.session), NUMBER },
-	{ "from_b", PARAMETER_OTHER, u64_read, MEMBER(other.from_ns), TIME },
-	{ "to_b", PARAMETER_OTHER, u64_read, MEMBER(other.to_ns), TIME },
+	{ "cell_ms", PARAMETER_CELL, number_read, MEMBER(cell_ms), 1, UI_CELL_MS_MAX },
+	{ "thread", PARAMETER_MOMENT, number_read, MEMBER(thread), 0, THREAD_MAX },
+	{ "time", PARAMETER_MOMENT, number_read, MEMBER(time_ns), TIME },
+	{ "since", PARAMETER_SINCE, number_read, MEMBER(since), TIME },
+	{ "correlation", PARAMETER_CORRELATION, number_read, MEMBER(correlation), 0, INT64_MAX },
+	{ "session_b", PARAMETER_OTHER, number_read, MEMBER(other.session), NUMBER },
+	{ "from_b", PARAMETER_OTHER, number_read, MEMBER(other.from_ns), TIME },
+	{ "to_b", PARAMETER_OTHER, number_read, MEMBER(other.to_ns), TIME },
 	{ "threads_b", PARAMETER_OTHER, threads_read, MEMBER(other), 0, THREAD_MAX },
-	{ "size", PARAMETER_SIZE, flag_read, MEMBER(is_size_only), FLAG },
-	{ "pid", PARAMETER_PID, u32_read, MEMBER(wish.pid), NUMBER },
-	{ "hidden", PARAMETER_HIDDEN, flag_read, MEMBER(is_hidden), FLAG },
+	{ "size", PARAMETER_SIZE, number_read, MEMBER(is_size_only), FLAG },
+	{ "pid", PARAMETER_PID, number_read, MEMBER(wish.pid), NUMBER },
+	{ "hidden", PARAMETER_HIDDEN, number_read, MEMBER(is_hidden), FLAG },
 };
 
 static const struct parameter *parameter_find(struct http_text name, unsigned set)

@@ -175,19 +175,11 @@ static void traces_write(struct json *json, const struct ui_session *session)
 	json_list_end(json);
 }
 
-static void damage_write(struct json *json, const struct ui_session *session)
-{
-	char text[256] = "";
-
-	if (session->store.model)
-		model_describe_end(session->store.model, text, sizeof(text));
-	json_text(json, "is_damaged", text);
-}
-
 void ui_session_write(struct ui_session *session, struct json *json, const char *key)
 {
 	struct sample_facts facts = { .has_off_cpu = ui_session_has_off_cpu(session) };
 	bool is_live = ui_session_is_live(session);
+	char damage[256] = "";
 
 	ui_session_look(session);
 	if (is_live)
@@ -213,6 +205,8 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 		json_rounded(json, "overhead_percent", overhead_percent(session), 2);
 	json_text(json, "error", session->facts.error.code ? session->facts.error.what : "");
 	json_text(json, "stopped_why", session->stopped_why);
-	damage_write(json, session);
+	if (session->store.model)
+		model_describe_end(session->store.model, damage, sizeof(damage));
+	json_text(json, "is_damaged", damage);
 	json_object_end(json);
 }

@@ -109,23 +109,17 @@ static bool session_holds(const struct ui_session *session, pid_t pid)
 	return false;
 }
 
-/* A descendant whose parent has ended is init's child, but its session still follows it. */
-static bool session_may_hold(const struct ui_session *session, pid_t pid)
-{
-	(void)pid;
-	return is_attached(session) && session->wish.children;
-}
-
-/* How many there were. */
-static unsigned detach_those(struct sessions *sessions, pid_t pid,
-			     bool (*is_meant)(const struct ui_session *session, pid_t pid))
+/* Those that hold it; or all that follow descendants: one whose parent has ended is init's child,
+ * but its session still follows it.  How many there were. */
+static unsigned detach_those(struct sessions *sessions, pid_t pid, bool is_known)
 {
 	unsigned count = 0;
 
 	for (unsigned i = 0; i < sessions->count; i++) {
 		struct ui_session *session = sessions->items[i];
 
-		if (!is_meant(session, pid))
+		if (is_known ? !session_holds(session, pid)
+			     : !is_attached(session) || !session->wish.children)
 			continue;
 		print_into(session->stopped_why, sizeof(session->stopped_why),
 			   "limpet detach %d ended it; the data is kept", pid);
@@ -138,8 +132,8 @@ static unsigned detach_those(struct sessions *sessions, pid_t pid,
 void sessions_detach(struct sessions *sessions, pid_t pid)
 {
 	pthread_mutex_lock(&sessions->lock);
-	if (!detach_those(sessions, pid, session_holds))
-		detach_those(sessions, pid, session_may_hold);
+	if (!detach_those(sessions, pid, /* is_known */ true))
+		detach_those(sessions, pid, /* is_known */ false);
 	pthread_mutex_unlock(&sessions->lock);
 }
 

@@ -14,8 +14,6 @@
 #include "host/process/procfs.h"
 #include "host/recorder/samples/sampling.h"
 
-#define REASONS_MAX 4096u
-
 struct doctor_values {
 	const char *pid;
 	bool is_json, wants_setup;
@@ -100,38 +98,23 @@ static void show_feature(const struct feature *feature, const struct finding *fi
 		      finding->fix);
 }
 
-/* The sampler that a process gets, found by opening samplers and closing them at once: nothing is
- * stopped, nothing stays. */
-struct trial {
-	const char *grade, *sampler, *summary;
-	char reasons[REASONS_MAX]; /* why no better one */
-	struct err err;
-};
-
-static void trial_run(pid_t pid, struct trial *ret)
+static const char *trial_grade(const struct sampling_trial *trial)
 {
-	const struct sampler_options options = {
-		.pid = pid, .hz = SAMPLING_HZ, .on_cpu = true, .kernel_frames = true
-	};
-	struct sampler_refusals refusals = { 0 };
-	struct sampler *sampler = NULL;
-
-	*ret = (struct trial){ .grade = "no", .sampler = "", .summary = ret->err.what };
-	if (!sampler_choose(&sampler, &options, /* name */ NULL, &refusals, &ret->err)) {
-		ret->sampler = sampler->kind->name;
-		ret->summary = sampler->kind->summary;
-	}
-	sampler_explain(&refusals, sampler, ret->reasons, sizeof(ret->reasons));
-	if (sampler)
-		ret->grade = sampler->kind == samplers[0] && !ret->reasons[0] ? "yes" : "partly";
-	sampler_close(sampler);
+	if (!trial->kind)
+		return "no";
+	return trial->kind == samplers[0] && !trial->reasons[0] ? "yes" : "partly";
 }
 
-static void write_trial(struct json *json, const struct trial *trial)
+static const char *trial_summary(const struct sampling_trial *trial)
 {
-	json_text(json, "works", trial->grade);
-	json_text(json, "sampler", trial->sampler);
-	json_text(json, "summary", trial->summary);
+	return trial->kind ? trial->kind->summary : trial->err.what;
+}
+
+static void write_trial(struct json *json, const struct sampling_trial *trial)
+{
+	json_text(json, "works", trial_grade(trial));
+	json_text(json, "sampler", trial->kind ? trial->kind->name : "");
+	json_text(json, "summary", trial_summary(trial));
 	json_text(json, "no_better_sampler", trial->reasons);
 	json_object_end(json);
 }
@@ -139,11 +122,11 @@ static void write_trial(struct json *json, const struct trial *trial)
 /* pid 0: of limpet itself, a line of the table of features. */
 static void show_sampling(pid_t pid, bool is_json)
 {
-	struct trial trial;
+	struct sampling_trial trial;
 	const char *sampler;
 	struct json json;
 
-	trial_run(pid ? pid : getpid(), &trial);
+	sampling_try(pid ? pid : getpid(), &trial);
 	if (is_json) {
 		json = json_event(stdout, "sampling");
 		if (pid)
@@ -151,12 +134,12 @@ static void show_sampling(pid_t pid, bool is_json)
 		write_trial(&json, &trial);
 		return;
 	}
-	sampler = trial.sampler[0] ? trial.sampler : "nothing";
+	sampler = trial.kind ? trial.kind->name : "nothing";
 	if (pid)
-		print(stdout, "\nsampling %d: %s: %s\n", pid, sampler, trial.summary);
+		print(stdout, "\nsampling %d: %s: %s\n", pid, sampler, trial_summary(&trial));
 	else
-		print(stdout, "  %-6s  %-12s %s: %s  [record, dump]\n", trial.grade, "sampling",
-		      sampler, trial.summary);
+		print(stdout, "  %-6s  %-12s %s: %s  [record, dump]\n", trial_grade(&trial),
+		      "sampling", sampler, trial_summary(&trial));
 	print_prefixed(stdout, pid ? "note: " : "          note: ", trial.reasons);
 }
 
@@ -181,7 +164,7 @@ static void examine_machine(const struct viewer *viewer, bool is_json)
 void doctor_write_members(struct json *json, pid_t pid)
 {
 	CLEANUP(viewer_done) struct viewer viewer = { 0 };
-	struct trial trial;
+	struct sampling_trial trial;
 
 	viewer_init(&viewer);
 	json_object(json, "machine");
@@ -194,7 +177,7 @@ void doctor_write_members(struct json *json, pid_t pid)
 		write_feature(json, feature, &finding);
 	}
 	json_list_end(json);
-	trial_run(pid ? pid : getpid(), &trial);
+	sampling_try(pid ? pid : getpid(), &trial);
 	json_object(json, "sampling");
 	write_trial(json, &trial);
 }

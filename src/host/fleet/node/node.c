@@ -15,7 +15,6 @@
 #include "host/process/inspect/process.h"
 #include "host/process/procfs.h"
 #include "host/recorder/samples/sampling.h"
-#include "host/sampling/sampler.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -33,7 +32,7 @@
 #define REASONS_MAX 1024u
 
 struct description {
-	char command[256], user[64], sampler[32], reasons[REASONS_MAX], refusal[256];
+	char command[256], user[64], reasons[REASONS_MAX], refusal[256];
 };
 
 static void command_read(pid_t pid, char *ret, size_t room)
@@ -47,22 +46,6 @@ static void command_read(pid_t pid, char *ret, size_t room)
 	for (ssize_t i = 0; i + 1 < size; i++)
 		if (!ret[i])
 			ret[i] = ' ';
-}
-
-/* Opened and closed at once: the process is not touched. */
-static void sampler_try(pid_t pid, struct description *ret)
-{
-	const struct sampler_options options = {
-		.pid = pid, .hz = SAMPLING_HZ, .on_cpu = true, .kernel_frames = true
-	};
-	struct sampler_refusals refusals = { 0 };
-	struct sampler *sampler = NULL;
-	struct err err = { 0 };
-
-	if (!sampler_choose(&sampler, &options, /* name */ NULL, &refusals, &err))
-		snprintf(ret->sampler, sizeof(ret->sampler), "%s", sampler->kind->name);
-	sampler_explain(&refusals, sampler, ret->reasons, sizeof(ret->reasons));
-	sampler_close(sampler);
 }
 
 static void attach_judge(pid_t pid, struct description *ret)
@@ -92,6 +75,7 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 	const struct found_rank *rank = &self->ranks.items[index];
 	struct process_status status = { 0 };
 	struct description description = { 0 };
+	struct sampling_trial trial = { 0 };
 	struct bytes message = { 0 };
 	struct err ignored = { 0 };
 	unsigned char state = 0;
@@ -105,7 +89,9 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 		users_done(&users);
 		state = state_find(rank->pid, &status);
 		if (is_whole) {
-			sampler_try(rank->pid, &description);
+			sampling_try(rank->pid, &trial);
+			snprintf(description.reasons, sizeof(description.reasons), "%s",
+				 trial.reasons);
 			attach_judge(rank->pid, &description);
 		}
 	}
@@ -120,7 +106,7 @@ void node_describe(struct node *self, size_t index, bool is_whole)
 						   .through = rank->through,
 						   .threads = status.threads,
 						   .process_state = state,
-						   .sampler = description.sampler,
+						   .sampler = trial.kind ? trial.kind->name : "",
 						   .sampler_reasons = description.reasons,
 						   .refusal = description.refusal });
 	channel_send(&self->channel, &message);

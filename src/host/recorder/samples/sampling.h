@@ -77,3 +77,12 @@ int sampling_finish(struct sampling *sampling, struct err *err) MUST_CHECK;
 void sampling_totals(struct sampling *sampling, struct sampling_totals *ret);
 
 void sampling_free(struct sampling *sampling);
+
+/* The sampler that a process gets. */
+struct sampling_trial {
+	const struct sampler_kind *kind;    /* NULL: none, because of err */
+	char reasons[SAMPLING_REASONS_MAX]; /* why no better one */
+	struct err err;
+};
+/* Opens samplers, and closes them at once: nothing is stopped, nothing stays. */
+void sampling_try(pid_t pid, struct sampling_trial *ret);

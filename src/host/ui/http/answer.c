@@ -1,7 +1,7 @@
 /*
  * Writes the heads of answers.
  */
-#include "host/ui/http/answer.h"
+#include "host/ui/http/server.h"
 
 #include <stdio.h>
 

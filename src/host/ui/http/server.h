@@ -4,11 +4,25 @@
  */
 #pragma once
 
-#include "host/ui/http/answer.h"
 #include "host/ui/http/guard.h"
 
 #define HTTP_CONNECTIONS_MAX 32u
 #define HTTP_LISTENERS_MAX   3u
+#define HTTP_ANSWER_HEAD_MAX 2048u
+
+struct http_answer {
+	int status;
+	const char *type; /* of the body */
+	const char *file; /* it is to be saved under this name; NULL: it is to be shown */
+	size_t size;
+	bool is_gzip, is_last;
+};
+
+/* The same protecting headers on every answer.  How long the head is; it always fits. */
+size_t http_answer_head(const struct http_answer *answer, char ret[HTTP_ANSWER_HEAD_MAX]);
+
+/* "Not Found"; never NULL. */
+const char *http_status_text(int status);
 
 struct http_server;
 

@@ -6,14 +6,11 @@
 #include "host/collect/facts.h"
 #include "host/core/cleanup.h"
 #include "host/live/live.h"
+#include "host/live/model_writer.h"
 #include "host/model/samples/profile.h"
-#include "host/recording/pack_samples.h"
-#include "host/recording/recording.h"
 
 #include <errno.h>
 #include <string.h>
-
-#define ITEMS_AT_ONCE 4096u
 
 struct freezing {
 	const struct freeze_options *options;
@@ -57,109 +54,19 @@ static int write_threads(struct freezing *self)
 	return r;
 }
 
-struct chunk_items {
-	enum chunk_kind kind;
-	size_t count;
-	void (*put)(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
-		    size_t i);
-};
-
-static void put_code(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
-		     size_t i)
-{
-	const struct sample_code *code = &self->samples->codes[i];
-	struct recorded_code recorded = { .kind = code->kind,
-					  .process = code->process,
-					  .build_id_size = code->build_id_size,
-					  .path = code->path };
-
-	(void)packer;
-	memcpy(recorded.build_id, code->build_id, sizeof(recorded.build_id));
-	item_put(bytes, CHUNK_CODE, &recorded);
-}
-
-static void put_frame(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
-		      size_t i)
-{
-	const struct sample_frame *frame = &self->samples->frames[i];
-
-	frame_pack(bytes, packer,
-		   &(struct recorded_frame){ frame->code, frame->is_return, frame->address });
-}
-
-static void put_stack(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
-		      size_t i)
-{
-	const struct sample_stack *stack = &self->samples->stacks[i];
-
-	stack_pack(bytes, packer, (uint32_t)i,
-		   &(struct recorded_stack){ stack->caller, stack->frame });
-}
-
-static void put_sample(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
-		       size_t i)
-{
-	const struct recorded_sample *sample = &self->samples->kept[i];
-
-	self->ends[sample->end]++;
-	sample_pack(bytes, packer, sample);
-}
-
-static void put_names(struct freezing *self, struct bytes *bytes, struct sample_packer *packer,
-		      size_t i)
-{
-	const struct sample_frame *frame = &self->samples->frames[i];
-	uint32_t count = MIN(frame->location_count, FRAME_NAMES_MAX);
-	struct recorded_name names[FRAME_NAMES_MAX];
-
-	(void)packer;
-	for (uint32_t at = 0; at < count; at++) {
-		const struct sample_location *location =
-			&self->samples->locations[frame->first_location + at];
-
-		names[at] =
-			(struct recorded_name){ self->samples->functions[location->function].name,
-						location->file, location->line };
-	}
-	names_pack(bytes, (uint32_t)i, names, count);
-}
-
-static int write_slice(struct freezing *self, const struct chunk_items *items, size_t first,
-		       size_t count)
-{
-	static const char head[NUMBERED_HEAD_BYTES];
-	CLEANUP(bytes_done) struct bytes bytes = { 0 };
-	struct sample_packer packer = { 0 };
-
-	bytes_put(&bytes, head, sizeof(head));
-	for (size_t i = 0; i < count; i++)
-		items->put(self, &bytes, &packer, first + i);
-	numbered_set(&bytes, &(struct numbered_head){ (uint32_t)first, (uint32_t)count });
-	return recording_samples(self->file, items->kind, &bytes, self->err);
-}
-
-static int write_items(struct freezing *self, const struct chunk_items *items)
-{
-	int r = 0;
-
-	for (size_t first = 0; !r && first < items->count; first += ITEMS_AT_ONCE)
-		r = write_slice(self, items, first, MIN(items->count - first, ITEMS_AT_ONCE));
-	return r;
-}
-
 static int write_samples(struct freezing *self)
 {
-	const struct chunk_items all[] = {
-		{ CHUNK_CODE, self->samples->code_count, put_code },
-		{ CHUNK_FRAMES, self->samples->frame_count, put_frame },
-		{ CHUNK_STACKS, self->samples->stack_count, put_stack },
-		{ CHUNK_SAMPLES, self->samples->kept_count, put_sample },
-		{ CHUNK_NAMES, self->samples->frame_count, put_names },
-	};
-	int r = 0;
+	struct model_writer writer = { .file = self->file, .samples = self->samples };
+	int r = model_writer_stacks(&writer, self->err);
 
-	for (size_t i = 0; !r && i < ARRAY_SIZE(all); i++)
-		r = write_items(self, &all[i]);
+	model_writer_begin(&writer);
+	for (size_t i = 0; !r && i < self->samples->kept_count; i++) {
+		self->ends[self->samples->kept[i].end]++;
+		r = model_writer_sample(&writer, &self->samples->kept[i], self->err);
+	}
+	if (!r)
+		r = model_writer_end(&writer, CHUNK_SAMPLES, 0, self->err);
+	bytes_done(&writer.bytes);
 	return r;
 }
 

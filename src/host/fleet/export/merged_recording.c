@@ -8,19 +8,16 @@
 #include "host/core/cleanup.h"
 #include "host/core/pool.h"
 #include "host/core/table.h"
+#include "host/live/model_writer.h"
 #include "host/model/samples/samples.h"
-#include "host/recording/pack_samples.h"
-#include "host/recording/recording.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define ITEMS_AT_ONCE 4096u
-#define BYTES_AT_ONCE (1u << 20) /* names may be long, and a chunk has a limit */
-#define PID_LIMIT     0x400000   /* the kernel's maximum */
-#define TICKS_HZ      1000000000u
+#define PID_LIMIT 0x400000 /* the kernel's maximum */
+#define TICKS_HZ  1000000000u
 
 /* Variables of each process in the recording. */
 #define VARIABLE_OF_RANK "LIMPET_RANK"
@@ -29,8 +26,9 @@
 
 struct merged_recording {
 	struct recording *file;
+	struct model_writer writer;
 	const char *job;
-	uint32_t processes, threads, frames, stacks;
+	uint32_t threads;   /* of the models before */
 	struct pool codes;  /* keys of codes, by number */
 	struct table taken; /* (number of a process or thread, 0): in use */
 	int32_t spare;      /* the next number that no real process can have */
@@ -81,105 +79,12 @@ static int thread_add(struct merged_recording *self, const struct model_thread *
 		      const int32_t *pids, struct err *err)
 {
 	const struct model_process *process = thread->process;
-	struct recorded_thread put = { .process = self->processes + process->number,
+	struct recorded_thread put = { .process = self->writer.processes + process->number,
 				       .tid = pids[process->number],
 				       .name = thread->name };
 	int r = thread->tid == process->pid ? 0 : number_assign(self, thread->tid, &put.tid);
 
 	return r ? err_set(err, r, "ranks: no memory") : recording_thread(self->file, &put, err);
-}
-
-/* One kind of items of a model. */
-struct item_run {
-	struct merged_recording *merged;
-	const struct samples *samples;
-	const uint32_t *codes; /* their numbers in the file */
-	struct bytes bytes;
-	struct sample_packer packer;
-	uint32_t count; /* in the bytes */
-};
-
-typedef void item_putter(struct item_run *run, uint32_t index);
-
-static void frame_write(struct item_run *run, uint32_t index)
-{
-	const struct sample_frame *frame = &run->samples->frames[index];
-
-	frame_pack(&run->bytes, &run->packer,
-		   &(struct recorded_frame){ .code = run->codes[frame->code],
-					     .is_return = frame->is_return,
-					     .address = frame->address });
-	run->count++;
-}
-
-static void stack_write(struct item_run *run, uint32_t index)
-{
-	const struct sample_stack *stack = &run->samples->stacks[index];
-	uint32_t first = run->merged->stacks;
-
-	stack_pack(&run->bytes, &run->packer, first + index,
-		   &(struct recorded_stack){ stack->caller == STACK_NONE ? STACK_NONE
-									 : first + stack->caller,
-					     run->merged->frames + stack->frame });
-	run->count++;
-}
-
-static void names_write(struct item_run *run, uint32_t index)
-{
-	const struct sample_frame *frame = &run->samples->frames[index];
-	struct recorded_name names[FRAME_NAMES_MAX];
-	uint32_t count = MIN(frame->location_count, FRAME_NAMES_MAX);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct sample_location *location =
-			&run->samples->locations[frame->first_location + i];
-
-		names[i] = (struct recorded_name){
-			.function = run->samples->functions[location->function].name,
-			.file = location->file,
-			.line = location->line,
-		};
-	}
-	if (frame->is_unnamed || !count)
-		return;
-	names_pack(&run->bytes, run->merged->frames + index, names, count);
-	run->count++;
-}
-
-static void run_begin(struct item_run *run)
-{
-	static const char head[NUMBERED_HEAD_BYTES];
-
-	run->bytes.size = 0;
-	run->packer = (struct sample_packer){ 0 };
-	run->count = 0;
-	bytes_put(&run->bytes, head, sizeof(head));
-}
-
-static int run_end(struct item_run *run, enum chunk_kind kind, uint32_t first, struct err *err)
-{
-	if (!run->count)
-		return 0;
-	numbered_set(&run->bytes, &(struct numbered_head){ first, run->count });
-	return recording_samples(run->merged->file, kind, &run->bytes, err);
-}
-
-/* Names and samples are not numbered: their chunks begin at 0. */
-static int items_write(struct item_run *run, enum chunk_kind kind, uint32_t first, size_t count,
-		       item_putter *put, struct err *err)
-{
-	int r = 0;
-
-	for (size_t i = 0; !r && i < count;) {
-		size_t end = MIN(i + ITEMS_AT_ONCE, count);
-		uint32_t at = kind == CHUNK_NAMES ? 0 : first + (uint32_t)i;
-
-		run_begin(run);
-		for (; i < end && run->bytes.size < BYTES_AT_ONCE; i++)
-			put(run, (uint32_t)i);
-		r = run_end(run, kind, at, err);
-	}
-	return r;
 }
 
 /* A file is the same code in all ranks; generated code belongs to its process. */
@@ -190,54 +95,41 @@ static int code_number(struct merged_recording *self, const struct sample_code *
 
 	build_id_text(code->build_id, code->build_id_size, build_id);
 	if (asprintf(&key, "%u %lld %s %s", (unsigned)code->kind,
-		     code->process == PROCESS_NONE ? -1LL
-						   : (long long)self->processes + code->process,
+		     code->process == PROCESS_NONE
+			     ? -1LL
+			     : (long long)self->writer.processes + code->process,
 		     build_id, code->path) < 0)
 		return -ENOMEM;
 	*ret = pool_add(&self->codes, key);
 	return *ret == POOL_NONE ? -ENOMEM : 0;
 }
 
-static void code_write(struct item_run *run, const struct sample_code *code)
-{
-	struct recorded_code put = { .kind = code->kind,
-				     .process = code->process == PROCESS_NONE
-							? PROCESS_NONE
-							: run->merged->processes + code->process,
-				     .build_id_size = code->build_id_size,
-				     .path = code->path };
-
-	memcpy(put.build_id, code->build_id, sizeof(put.build_id));
-	item_put(&run->bytes, CHUNK_CODE, &put);
-	run->count++;
-}
-
 /* Writes the new ones; all get their numbers. */
-static int codes_write(struct item_run *run, uint32_t *numbers, struct err *err)
+static int codes_write(struct merged_recording *self, uint32_t *numbers, struct err *err)
 {
-	struct merged_recording *self = run->merged;
+	struct model_writer *writer = &self->writer;
 	uint32_t first = (uint32_t)self->codes.count;
 	int r = 0;
 
-	run_begin(run);
-	for (size_t i = 0; !r && i < run->samples->code_count; i++) {
+	model_writer_begin(writer);
+	for (size_t i = 0; !r && i < writer->samples->code_count; i++) {
 		size_t before = self->codes.count;
 
-		if (code_number(self, &run->samples->codes[i], &numbers[i]))
+		if (code_number(self, &writer->samples->codes[i], &numbers[i]))
 			return err_set(err, -ENOMEM, "ranks: no memory");
 		if (self->codes.count > before)
-			code_write(run, &run->samples->codes[i]);
-		if (run->bytes.size < BYTES_AT_ONCE)
+			model_writer_put_code(writer, (uint32_t)i);
+		if (!model_writer_is_full(writer))
 			continue;
-		r = run_end(run, CHUNK_CODE, first, err);
-		run_begin(run);
+		r = model_writer_end(writer, CHUNK_CODE, first, err);
+		model_writer_begin(writer);
 		first = (uint32_t)self->codes.count;
 	}
-	return r ? r : run_end(run, CHUNK_CODE, first, err);
+	return r ? r : model_writer_end(writer, CHUNK_CODE, first, err);
 }
 
 struct sample_run {
-	struct item_run items;
+	struct merged_recording *merged;
 	int64_t offset_ns; /* from its node's CLOCK_BOOTTIME to the time of day */
 	struct err *err;
 };
@@ -245,11 +137,12 @@ struct sample_run {
 static int on_sample(const struct sample_event *event, void *context)
 {
 	struct sample_run *run = context;
-	struct merged_recording *self = run->items.merged;
+	struct merged_recording *self = run->merged;
 	uint64_t time_ns = event->time_ns + (uint64_t)run->offset_ns;
 	struct recorded_sample put = {
 		.thread = self->threads + event->thread->number,
-		.stack = event->stack == STACK_NONE ? STACK_NONE : self->stacks + event->stack,
+		.stack = event->stack == STACK_NONE ? STACK_NONE
+						    : self->writer.stacks + event->stack,
 		.time_ns = time_ns,
 		.weight_ns = event->weight_ns,
 		.cpu = event->cpu,
@@ -262,29 +155,22 @@ static int on_sample(const struct sample_event *event, void *context)
 
 	self->begin_ns = self->begin_ns ? MIN(self->begin_ns, begin_ns) : begin_ns;
 	self->end_ns = MAX(self->end_ns, time_ns);
-	sample_pack(&run->items.bytes, &run->items.packer, &put);
-	if (++run->items.count < ITEMS_AT_ONCE)
-		return 0;
-	if (run_end(&run->items, CHUNK_SAMPLES, 0, run->err))
-		return run->err->code;
-	run_begin(&run->items);
-	return 0;
+	return model_writer_sample(&self->writer, &put, run->err);
 }
 
 static int samples_write(struct merged_recording *self, struct model *model, struct err *err)
 {
-	struct sample_run run = { .items = { .merged = self, .samples = model->samples },
+	struct sample_run run = { .merged = self,
 				  .offset_ns = model_wall_offset_ns(model),
 				  .err = err };
 	int r;
 
-	run_begin(&run.items);
+	model_writer_begin(&self->writer);
 	r = model_each_sample(model, on_sample, &run);
 	if (!r)
-		r = run_end(&run.items, CHUNK_SAMPLES, 0, err);
+		r = model_writer_end(&self->writer, CHUNK_SAMPLES, 0, err);
 	else if (!err->code)
 		err_set(err, r, "ranks: no memory");
-	bytes_done(&run.items.bytes);
 	return r;
 }
 
@@ -321,19 +207,12 @@ static int stacks_write(struct merged_recording *self, const struct samples *sam
 			struct err *err)
 {
 	CLEANUP(free) uint32_t *codes = calloc(samples->code_count + 1, sizeof(*codes));
-	struct item_run run = { .merged = self, .samples = samples, .codes = codes };
-	int r = codes ? codes_write(&run, codes, err) : err_set(err, -ENOMEM, "ranks: no memory");
+	int r;
 
-	if (!r)
-		r = items_write(&run, CHUNK_FRAMES, self->frames, samples->frame_count, frame_write,
-				err);
-	if (!r)
-		r = items_write(&run, CHUNK_STACKS, self->stacks, samples->stack_count, stack_write,
-				err);
-	if (!r)
-		r = items_write(&run, CHUNK_NAMES, 0, samples->frame_count, names_write, err);
-	bytes_done(&run.bytes);
-	return r;
+	self->writer.samples = samples;
+	self->writer.codes = codes;
+	r = codes ? codes_write(self, codes, err) : err_set(err, -ENOMEM, "ranks: no memory");
+	return r ? r : model_writer_stacks(&self->writer, err);
 }
 
 /* A model without samples adds its processes only. */
@@ -351,10 +230,10 @@ static int rank_merge(struct fleet_export *export, struct model *model,
 	if (!r)
 		r = samples_write(self, model, err);
 	totals_add(self, samples);
-	self->processes += model->process_count;
+	self->writer.processes += model->process_count;
 	self->threads += model->thread_count;
-	self->frames += (uint32_t)samples->frame_count;
-	self->stacks += (uint32_t)samples->stack_count;
+	self->writer.frames += (uint32_t)samples->frame_count;
+	self->writer.stacks += (uint32_t)samples->stack_count;
 	return r;
 }
 
@@ -389,7 +268,9 @@ static int end_write(struct merged_recording *self, struct err *err)
 /* After an error the file stays without an end. */
 int fleet_export_merge(struct fleet_export *self, int file, const char *path, struct err *err)
 {
-	struct merged_recording merged = { .job = self->fleet->title, .spare = PID_LIMIT + 1 };
+	struct merged_recording merged = { .writer.skips_unnamed = true,
+					   .job = self->fleet->title,
+					   .spare = PID_LIMIT + 1 };
 	const struct recorded_session session = { .limpet_version = self->version,
 						  .host = "several nodes",
 						  .kernel = "",
@@ -401,6 +282,7 @@ int fleet_export_merge(struct fleet_export *self, int file, const char *path, st
 	int ended, r = file < 0 ? recording_create(path, &merged.file, err)
 				: recording_create_in(file, path, &merged.file, err);
 
+	merged.writer.file = merged.file;
 	if (!r)
 		r = recording_item(merged.file, CHUNK_SESSION, &session, err);
 	if (!r)
@@ -414,6 +296,7 @@ int fleet_export_merge(struct fleet_export *self, int file, const char *path, st
 		recording_abandon(merged.file);
 		r = r ? r : ended;
 	}
+	bytes_done(&merged.writer.bytes);
 	table_done(&merged.taken);
 	pool_done(&merged.codes);
 	return r;

@@ -1,7 +1,7 @@
 /*
  * Makes samples of calls.
  */
-#include "host/live/calls/call_samples.h"
+#include "host/live/calls/calls.h"
 
 #include "host/core/room.h"
 

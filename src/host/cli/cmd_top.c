@@ -1,7 +1,6 @@
 /*
  * limpet top: the activity of a process, or with -a of all, live in the terminal or once as text.
  */
-#include <string.h>
 #include <unistd.h>
 
 #include "host/cli/common/operand.h"

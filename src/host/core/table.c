@@ -4,7 +4,6 @@
 #include "host/core/table.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #define LEAST_ROOM 64u
 

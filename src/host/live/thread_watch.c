@@ -10,7 +10,6 @@
 #include "host/live/source.h"
 #include "host/process/stat.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

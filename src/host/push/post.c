@@ -7,7 +7,6 @@
 #include "host/core/clock.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>

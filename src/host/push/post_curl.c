@@ -9,7 +9,6 @@
 #include "host/fleet/child.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>

@@ -13,7 +13,6 @@
 #include "host/ui/http/listen.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdlib.h>

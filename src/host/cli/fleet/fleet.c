@@ -9,7 +9,6 @@
 #include "host/core/text/print.h"
 #include "host/core/threads/thread_state.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -15,7 +15,6 @@
 #include "host/process/status.h"
 #include "host/ui/browser.h"
 
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

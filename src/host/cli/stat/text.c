@@ -10,7 +10,6 @@
 
 #define GROUPED_MAX  32u
 #define COLUMN_WIDTH 14
-#define NAME_SHOWN   80u
 
 /* "1,234,567" */
 static const char *number_group(uint64_t value, char ret[GROUPED_MAX])

@@ -7,7 +7,6 @@
 #include "host/core/clock.h"
 #include "host/core/self/interrupt.h"
 
-#include <errno.h>
 #include <poll.h>
 #include <signal.h>
 #include <string.h>

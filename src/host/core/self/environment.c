@@ -3,7 +3,6 @@
  */
 #include "host/core/self/environment.h"
 
-#include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/auxv.h>

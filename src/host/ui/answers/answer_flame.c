@@ -6,8 +6,6 @@
 #include "host/ui/answers/flame_table.h"
 #include "host/ui/answers/handlers.h"
 
-#include <errno.h>
-
 #define NODE_NAME_MAX 1024u
 
 static void node_name(const struct flame_table *table, const struct tree_node *node,

@@ -10,7 +10,6 @@
 
 #include <string.h>
 #include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 /* How programs of a language are known: by their executable, or by a library. */

@@ -7,7 +7,6 @@
 #include "host/ui/answers/handlers.h"
 
 #include <errno.h>
-#include <math.h>
 
 #define TOP_FUNCTIONS 20u
 #define TOP_WINDOW_NS UINT64_C(10000000000)

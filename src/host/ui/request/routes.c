@@ -4,7 +4,6 @@
 #include "host/ui/request/routes.h"
 
 #include <stdio.h>
-#include <string.h>
 
 const struct route routes[UI_VERBS] = {
 #define ROUTE(VERB, handler, METHOD, path, parameters, traits, help) \

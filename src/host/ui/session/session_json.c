@@ -8,7 +8,6 @@
 #include "host/ui/session/session.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 static const char *const state_names[] = {

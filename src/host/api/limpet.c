@@ -194,8 +194,8 @@ static void fill_status(const struct target *target, const struct resident *resi
 }
 
 /* Finds the agent: 0, -ENOENT when there is none; the error is set for anything else. */
-static int handle_look(const struct limpet *self, struct target *target, struct resident *ret,
-		       struct err *err)
+static int agent_find(const struct limpet *self, struct target *target, struct resident *ret,
+		      struct err *err)
 {
 	int r = target_inspect(target, self->pid, err);
 
@@ -215,7 +215,7 @@ EXPORT int limpet_status(struct limpet *self, struct limpet_status *status,
 	struct target target = { .pidfd = -1, .thread_fd = -1, .memory = -1 };
 	struct err err = { 0 };
 
-	if (!handle_look(self, &target, &resident, &err))
+	if (!agent_find(self, &target, &resident, &err))
 		fill_status(&target, &resident, &ours);
 	target_close(&target);
 	if (!err.code)
@@ -232,7 +232,7 @@ EXPORT int limpet_tool_status(struct limpet *self, unsigned index,
 	const struct agent_tool *tool = &resident.page.tools[index % AGENT_TOOLS_MAX];
 	struct err err = { 0 };
 
-	handle_look(self, &target, &resident, &err);
+	agent_find(self, &target, &resident, &err);
 	target_close(&target);
 	if (!err.code && index >= resident.page.tool_count)
 		err_set(&err, -ENOENT, "there is no tool %u in %d", index, self->pid);

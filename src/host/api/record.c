@@ -94,10 +94,10 @@ static int open_keeper(struct limpet_recording *self, struct limpet *target,
 	if (!self->keeper)
 		return err_set(err, error.code, "%s", error.what);
 	live_observe(self->keeper->live, &self->sampling);
-	return sampler_start_teller(self->keeper, err);
+	return sampler_start_callbacks(self->keeper, err);
 }
 
-static bool takes_samples(const struct limpet_record_options *options)
+static bool wants_samples(const struct limpet_record_options *options)
 {
 	return options->rate_hz || options->on_sample || options->flags & LIMPET_OFF_CPU ||
 	       (!options->trace_count && !options->function_count);
@@ -140,7 +140,7 @@ static int start_job(struct limpet_recording *self, const struct limpet_record_o
 						       .resumes =
 							       options->flags & LIMPET_CONTINUE },
 					   .is_strict = true },
-			      .sampling = takes_samples(options) ? &self->sampling : NULL,
+			      .sampling = wants_samples(options) ? &self->sampling : NULL,
 			      .path = self->path,
 			      .version = LIMPET_VERSION },
 		.unload = options->flags & LIMPET_UNLOAD,
@@ -154,7 +154,7 @@ static int start_job(struct limpet_recording *self, const struct limpet_record_o
 static void recording_free(struct limpet_recording *self)
 {
 	if (self->keeper)
-		sampler_end_teller(self->keeper);
+		sampler_stop_callbacks(self->keeper);
 	limpet_sampler_close(self->keeper);
 	for (size_t i = 0; i < self->function_count; i++)
 		free(self->functions[i]);

@@ -195,11 +195,11 @@ static int sampler_start(struct limpet_sampler *self, struct err *err)
 			       self->pid);
 	r = check_process(self, err);
 	if (!r)
-		r = sampler_start_teller(self, err);
+		r = sampler_start_callbacks(self, err);
 	if (!r)
 		r = begin_sampling(self, err);
 	if (r)
-		sampler_end_teller(self);
+		sampler_stop_callbacks(self);
 	self->is_started = !r;
 	return r;
 }
@@ -213,7 +213,7 @@ static int sampler_stop(struct limpet_sampler *self, struct err *err)
 		return err_set(err, -EALREADY, "process %d is not sampled", self->pid);
 	self->is_started = false;
 	sampling_pause(self->sampling);
-	sampler_end_teller(self);
+	sampler_stop_callbacks(self);
 	r = sampling_check(self->sampling, err);
 	if (!self->path)
 		return r;
@@ -244,11 +244,11 @@ static int sampler_change_rate(struct limpet_sampler *self, unsigned hz, struct 
 }
 
 /* A callback that waited for its own end would wait for ever. */
-static int take_turn(struct limpet_sampler *self, struct err *err)
+static int turn_acquire(struct limpet_sampler *self, struct err *err)
 {
 	if (!self)
 		return err_set(err, -EINVAL, "no sampler");
-	if (__atomic_load_n(&self->teller_tid, __ATOMIC_RELAXED) == gettid())
+	if (__atomic_load_n(&self->callback_tid, __ATOMIC_RELAXED) == gettid())
 		return err_set(err, -EDEADLK, "a callback cannot do that to its own sampler");
 	pthread_mutex_lock(&self->turn);
 	return 0;
@@ -258,7 +258,7 @@ EXPORT int limpet_sampler_start(struct limpet_sampler *self, struct limpet_error
 {
 	struct err err = { 0 };
 
-	if (!take_turn(self, &err)) {
+	if (!turn_acquire(self, &err)) {
 		(void)!sampler_start(self, &err);
 		pthread_mutex_unlock(&self->turn);
 	}
@@ -269,7 +269,7 @@ EXPORT int limpet_sampler_stop(struct limpet_sampler *self, struct limpet_error 
 {
 	struct err err = { 0 };
 
-	if (!take_turn(self, &err)) {
+	if (!turn_acquire(self, &err)) {
 		(void)!sampler_stop(self, &err);
 		pthread_mutex_unlock(&self->turn);
 	}
@@ -281,7 +281,7 @@ EXPORT int limpet_sampler_set_rate(struct limpet_sampler *self, unsigned rate_hz
 {
 	struct err err = { 0 };
 
-	if (!take_turn(self, &err)) {
+	if (!turn_acquire(self, &err)) {
 		(void)!sampler_change_rate(self, rate_hz, &err);
 		pthread_mutex_unlock(&self->turn);
 	}
@@ -328,7 +328,7 @@ EXPORT void limpet_sampler_close(struct limpet_sampler *self)
 {
 	struct err err = { 0 };
 
-	if (!self || take_turn(self, &err))
+	if (!self || turn_acquire(self, &err))
 		return;
 	if (self->is_started)
 		(void)!sampler_stop(self, &err);

@@ -36,24 +36,23 @@ struct limpet_sampler {
 
 	limpet_sample_visitor *on_sample;
 	void *context;
-	pthread_t teller; /* calls back */
-	bool has_teller;
-	pid_t teller_tid; /* 0 while there is none; atomic */
+	pthread_t callback_thread; /* calls back */
+	bool has_callbacks;
+	pid_t callback_tid; /* 0 while there is none; atomic */
 
 	pthread_mutex_t lock; /* guards what follows; never held for long */
 	unsigned rate_hz;
 	struct sampling *sampling;
 	struct sampling_totals totals; /* when there is none any more */
-	uint64_t told,
-		missed; /* the teller's: samples that it has read, or that were dropped before */
+	uint64_t delivered, missed;    /* samples that callbacks got, or that were dropped before */
 };
 
 int sampler_check_rate(unsigned hz, struct err *err) MUST_CHECK;
 
 /* The thread that calls back, if there is a callback; it delivers all kept samples before it
  * ends. */
-int sampler_start_teller(struct limpet_sampler *self, struct err *err) MUST_CHECK;
-void sampler_end_teller(struct limpet_sampler *self);
+int sampler_start_callbacks(struct limpet_sampler *self, struct err *err) MUST_CHECK;
+void sampler_stop_callbacks(struct limpet_sampler *self);
 
 /* Samples dropped before the callback got them; without one: that callers cannot read any more. */
 uint64_t sampler_overwritten(struct limpet_sampler *self);

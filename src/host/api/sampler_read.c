@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#define TOLD_AT_ONCE 64u
+#define DELIVERED_AT_ONCE 64u
 
 /* Some samples, and their stacks; zero is none. */
 struct batch {
@@ -129,50 +129,52 @@ EXPORT long limpet_sampler_read(struct limpet_sampler *self, size_t count,
 }
 
 /* The next samples; without memory they count as missed. */
-static void tell_some(struct limpet_sampler *self)
+static void samples_deliver(struct limpet_sampler *self)
 {
-	struct batch batch = { .sampler = self, .most = TOLD_AT_ONCE, .seen = self->told };
+	struct batch batch = { .sampler = self,
+			       .most = DELIVERED_AT_ONCE,
+			       .seen = self->delivered };
 	uint64_t missed = 0;
 	int r = live_read_new(self->live, &batch.seen, &missed, batch_fill, &batch);
 
 	pthread_mutex_lock(&self->lock);
-	self->missed += r ? batch.seen - self->told : missed;
-	self->told = batch.seen;
+	self->missed += r ? batch.seen - self->delivered : missed;
+	self->delivered = batch.seen;
 	pthread_mutex_unlock(&self->lock);
 	for (size_t i = 0; !r && i < batch.count; i++)
 		self->on_sample(&batch.samples[i], self->context);
 	batch_done(&batch);
 }
 
-static void *call_back(void *argument)
+static void *callbacks_run(void *argument)
 {
 	struct limpet_sampler *self = argument;
 
-	__atomic_store_n(&self->teller_tid, gettid(), __ATOMIC_RELAXED);
-	while (live_wait(self->live, self->told))
-		tell_some(self);
-	__atomic_store_n(&self->teller_tid, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&self->callback_tid, gettid(), __ATOMIC_RELAXED);
+	while (live_wait(self->live, self->delivered))
+		samples_deliver(self);
+	__atomic_store_n(&self->callback_tid, 0, __ATOMIC_RELAXED);
 	return NULL;
 }
 
-int sampler_start_teller(struct limpet_sampler *self, struct err *err)
+int sampler_start_callbacks(struct limpet_sampler *self, struct err *err)
 {
 	int r;
 
 	if (!self->on_sample)
 		return 0;
 	live_open(self->live);
-	r = quiet_thread(&self->teller, call_back, self);
-	self->has_teller = !r;
+	r = quiet_thread(&self->callback_thread, callbacks_run, self);
+	self->has_callbacks = !r;
 	return r ? err_set(err, r, "start the thread that calls back: %s", strerror(-r)) : 0;
 }
 
-void sampler_end_teller(struct limpet_sampler *self)
+void sampler_stop_callbacks(struct limpet_sampler *self)
 {
 	live_close(self->live);
-	if (self->has_teller)
-		pthread_join(self->teller, NULL);
-	self->has_teller = false;
+	if (self->has_callbacks)
+		pthread_join(self->callback_thread, NULL);
+	self->has_callbacks = false;
 }
 
 uint64_t sampler_overwritten(struct limpet_sampler *self)
@@ -183,7 +185,7 @@ uint64_t sampler_overwritten(struct limpet_sampler *self)
 	if (!self->on_sample)
 		return counts.seen - MIN(counts.seen, (uint64_t)self->room);
 	pthread_mutex_lock(&self->lock);
-	overwritten = self->missed + (MAX(counts.forgotten, self->told) - self->told);
+	overwritten = self->missed + (MAX(counts.forgotten, self->delivered) - self->delivered);
 	pthread_mutex_unlock(&self->lock);
 	return overwritten;
 }

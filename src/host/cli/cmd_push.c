@@ -203,13 +203,13 @@ static int push_stay(struct push_visit *self, struct err *err)
 
 		if (ending_wait(self->signals, -1, MIN(LOOK_NS, left_ns)) != ENDING_DURATION)
 			return 0;
-		sender_look(self->sender, &totals);
+		sender_query(self->sender, &totals);
 		show_trouble(self, &totals);
 		if (now_ns() >= next_ns || pusher_is_full(self->pusher)) {
 			r = profile_push(self, err);
 			next_ns = now_ns() + self->values->interval_ns;
 		}
-		pusher_look(self->pusher, &facts);
+		pusher_query(self->pusher, &facts);
 		if (!r && facts.error.code && !facts.has_ended) {
 			*err = facts.error;
 			r = err->code;
@@ -321,7 +321,7 @@ static int push_start(struct push_visit *self, struct err *err)
 	if (!r)
 		r = sender_open(&self->sender, &sender, err);
 	if (!r) {
-		pusher_look(self->pusher, &facts);
+		pusher_query(self->pusher, &facts);
 		show_begin(self, &facts);
 		r = push_finish(self, push_stay(self, err), err);
 	}

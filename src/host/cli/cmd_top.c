@@ -186,7 +186,7 @@ static int print_once(struct top *top, const struct top_values *values, struct e
 	size_t rows = values->rows ? values->rows : SIZE_MAX;
 	struct picture *picture;
 	char text[512];
-	int r = top_take(top, &wish, &picture, err);
+	int r = top_snapshot(top, &wish, &picture, err);
 
 	if (r)
 		return r;

@@ -171,7 +171,7 @@ static int event_add(struct yaml_builder *self, yaml_event_t *event)
 	}
 }
 
-static int event_take(struct yaml_builder *self, yaml_event_t *event)
+static int event_check_and_add(struct yaml_builder *self, yaml_event_t *event)
 {
 	const yaml_char_t *anchor, *tag;
 	int r;
@@ -207,7 +207,7 @@ int yaml_tree_parse(struct yaml_tree *ret, const char *file, struct text text, u
 			break;
 		}
 		is_over = event.type == YAML_STREAM_END_EVENT;
-		r = event_take(&self, &event);
+		r = event_check_and_add(&self, &event);
 		yaml_event_delete(&event);
 	}
 	yaml_parser_delete(&parser);

@@ -279,7 +279,7 @@ static int live_add(struct live *self, const struct sample *sample, const struct
 	return 0;
 }
 
-int live_take(struct live *self, const struct sample *sample, const struct space *space)
+int live_put(struct live *self, const struct sample *sample, const struct space *space)
 {
 	int r;
 
@@ -293,7 +293,7 @@ int live_take(struct live *self, const struct sample *sample, const struct space
 
 static int observe_sample(void *context, const struct sample *sample, struct space *space)
 {
-	return live_take(context, sample, space);
+	return live_put(context, sample, space);
 }
 
 static int observe_process(void *context, const struct sampled_process *process)

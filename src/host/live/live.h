@@ -39,7 +39,7 @@ void live_show(struct live *live, unsigned language, bool full_paths);
 void live_name_on_request(struct live *live);
 
 /* 0 or -ENOMEM.  The space is the process's as it was then. */
-int live_take(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
+int live_put(struct live *live, const struct sample *sample, const struct space *space) MUST_CHECK;
 /* A process is new, or has executed. */
 int live_process(struct live *live, const struct sampled_process *process) MUST_CHECK;
 

@@ -146,7 +146,7 @@ int source_record(struct source **ret, struct live *live, const struct source_op
 	return source_open(ret, live, options, /* has_file */ true, err);
 }
 
-void source_look(struct source *self, struct source_facts *ret)
+void source_query(struct source *self, struct source_facts *ret)
 {
 	const struct background_state *state = &self->state;
 

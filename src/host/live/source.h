@@ -42,7 +42,7 @@ int source_start(struct source **ret, struct live *live, const struct sampling_o
 int source_record(struct source **ret, struct live *live, const struct source_options *options,
 		  struct err *err) MUST_CHECK;
 
-void source_look(struct source *source, struct source_facts *ret);
+void source_query(struct source *source, struct source_facts *ret);
 /* What its Python knows of a thread; false: nothing.  source may be NULL. */
 bool source_python_thread(struct source *source, pid_t pid, pid_t tid, struct watched_thread *ret);
 /* Drains pending samples, and detaches.  May be called again; like those below, by one thread. */

@@ -40,8 +40,8 @@ static double percent_since(const struct thread_watch *watch, const struct threa
 }
 
 /* More exact than the sum of all threads, each of which is rounded down. */
-static void look_at_all(const struct thread_watch *before, struct thread_watch *now,
-			const pid_t *pids, size_t count)
+static void processes_poll(const struct thread_watch *before, struct thread_watch *now,
+			   const pid_t *pids, size_t count)
 {
 	struct process_stat stat;
 	struct err ignored;
@@ -102,7 +102,7 @@ static void add_threads(struct threads *all, struct live *live, struct source *s
 	all->count += more.count;
 }
 
-void thread_watch_look(struct thread_watch *watch, struct live *live, struct source *source,
+void thread_watch_poll(struct thread_watch *watch, struct live *live, struct source *source,
 		       const pid_t *pids, size_t count)
 {
 	struct thread_watch now = { .looked_ns = now_ns(), .never_ends = watch->never_ends };
@@ -125,7 +125,7 @@ void thread_watch_look(struct thread_watch *watch, struct live *live, struct sou
 	}
 	for (size_t i = 0; i < now.threads.count; i++)
 		now.percents[i] = percent_since(watch, &now.threads.items[i], now.looked_ns);
-	look_at_all(watch, &now, pids, count);
+	processes_poll(watch, &now, pids, count);
 	thread_watch_done(watch);
 	*watch = now;
 }

@@ -23,7 +23,7 @@ struct thread_watch {
 
 /* Polls, and passes the names to the live store, those of the source's Python (NULL: none) first.
  * After the processes' end the last state stays. */
-void thread_watch_look(struct thread_watch *watch, struct live *live, struct source *source,
+void thread_watch_poll(struct thread_watch *watch, struct live *live, struct source *source,
 		       const pid_t *pids, size_t count);
 /* They have ended: polls no more. */
 void thread_watch_end(struct thread_watch *watch);

@@ -18,7 +18,7 @@ struct head {
 	const char *end;
 };
 
-static bool status_take(struct text *head, unsigned *ret)
+static bool status_parse(struct text *head, unsigned *ret)
 {
 	struct text line, word;
 	uint64_t status;
@@ -45,7 +45,7 @@ static bool field_begins(struct text *line, const char *name)
 	return true;
 }
 
-static void field_take(struct text line, const char *name, uint64_t *ret)
+static void field_read(struct text line, const char *name, uint64_t *ret)
 {
 	uint64_t value;
 
@@ -53,7 +53,7 @@ static void field_take(struct text line, const char *name, uint64_t *ret)
 		*ret = value;
 }
 
-static bool line_says(struct text line, const char *name, const char *value)
+static bool line_has(struct text line, const char *name, const char *value)
 {
 	return field_begins(&line, name) && field_begins(&line, value);
 }
@@ -79,13 +79,13 @@ static int head_parse(const char *bytes, size_t size, struct head *ret)
 	*ret = (struct head){ .body_bytes = UINT64_MAX, .end = end };
 	if (!end)
 		return size >= ANSWER_HEAD_MAX ? -EPROTO : -EAGAIN;
-	if (!status_take(&text, &ret->status))
+	if (!status_parse(&text, &ret->status))
 		return -EPROTO;
 	while (text_take_line(&text, &line)) {
-		field_take(line, "content-length:", &ret->body_bytes);
-		field_take(line, "retry-after:", &ret->retry_after_s);
-		ret->is_page |= line_says(line, "content-type:", "text/html");
-		ret->is_chunked |= line_says(line, "transfer-encoding:", "chunked");
+		field_read(line, "content-length:", &ret->body_bytes);
+		field_read(line, "retry-after:", &ret->retry_after_s);
+		ret->is_page |= line_has(line, "content-type:", "text/html");
+		ret->is_chunked |= line_has(line, "transfer-encoding:", "chunked");
 	}
 	return 0;
 }
@@ -112,7 +112,7 @@ static bool chunk_begin(struct text *raw, uint64_t *ret_size)
 }
 
 /* True when enough was received: as much as is kept, or the last one. */
-static bool chunks_take(struct text raw, struct push_answer *ret)
+static bool chunks_read(struct text raw, struct push_answer *ret)
 {
 	uint64_t size;
 
@@ -141,14 +141,14 @@ static bool is_longer(const struct head *head, const struct push_answer *answer)
 }
 
 /* True when enough was received. */
-static bool body_take(const struct head *head, const char *end, struct push_answer *ret)
+static bool body_read(const struct head *head, const char *end, struct push_answer *ret)
 {
 	size_t size = (size_t)(end - head->end);
 
 	if (head->status == 204)
 		return true;
 	if (head->is_chunked)
-		return chunks_take((struct text){ head->end, end }, ret);
+		return chunks_read((struct text){ head->end, end }, ret);
 	body_add(ret, head->end, (size_t)MIN(size, head->body_bytes));
 	return ret->body_size == MIN(head->body_bytes, ANSWER_BODY_MAX);
 }
@@ -170,7 +170,7 @@ int push_answer_parse(const char *bytes, size_t size, bool is_end, bool wants_bo
 	*ret = (struct push_answer){ .status = head.status,
 				     .is_page = head.is_page,
 				     .retry_after_s = MIN(head.retry_after_s, RETRY_AFTER_MAX_S) };
-	if (body_take(&head, end, ret)) {
+	if (body_read(&head, end, ret)) {
 		ret->is_cut = is_longer(&head, ret);
 	} else {
 		if (!is_end && (wants_body || !push_answer_is_good(ret)))

@@ -82,7 +82,7 @@ bool push_labels_equal(const struct push_labels *left, const struct push_labels 
 /* By which label, the most trustworthy first. */
 static const struct {
 	const char *label, *variable;
-} told_by_variables[] = {
+} variable_labels[] = {
 	{ "service_name", "OTEL_SERVICE_NAME" },
 	{ "slurm_job", "SLURM_JOB_ID" },
 };
@@ -125,9 +125,9 @@ void push_labels_find(struct push_labels *labels, pid_t pid, const char *name)
 	CLEANUP(variables_done) struct variables variables = { 0 };
 
 	if (!variables_read(&variables, pid) && variables.text) {
-		for (size_t i = 0; i < ARRAY_SIZE(told_by_variables); i++)
-			push_labels_add(labels, told_by_variables[i].label,
-					variables_value(&variables, told_by_variables[i].variable));
+		for (size_t i = 0; i < ARRAY_SIZE(variable_labels); i++)
+			push_labels_add(labels, variable_labels[i].label,
+					variables_value(&variables, variable_labels[i].variable));
 		rank_find(labels, &variables);
 		if (is_in_pod(pid)) {
 			push_labels_add(labels, "pod", variables_value(&variables, "HOSTNAME"));

@@ -410,7 +410,7 @@ static int otlp_finish(struct push_draft *draft, struct bytes *ret)
 /* The next field of a message: its number, 0 at the end or if it is invalid.  The value of a number
  * is in *ret_number, that of texts and messages between the ends of *ret: the part present.  The
  * cursor has failed if something is missing. */
-static unsigned field_take(struct cursor *cursor, uint64_t *ret_number, struct cursor *ret)
+static unsigned field_next(struct cursor *cursor, uint64_t *ret_number, struct cursor *ret)
 {
 	bool is_end = cursor->has_failed || cursor->at == cursor->end;
 	uint64_t key = is_end ? 0 : cursor_varint(cursor), size = 0, left;
@@ -444,7 +444,7 @@ static uint64_t partial_read(struct cursor *partial, char ret_why[REJECTION_MAX]
 	struct cursor text;
 	unsigned field;
 
-	while ((field = field_take(partial, &number, &text))) {
+	while ((field = field_next(partial, &number, &text))) {
 		if (field == PARTIAL_REJECTED)
 			rejected = number;
 		if (field == PARTIAL_MESSAGE)
@@ -465,7 +465,7 @@ static enum push_verdict otlp_judge(const unsigned char *body, size_t size,
 	unsigned field;
 
 	ret_why[0] = '\0';
-	while ((field = field_take(&answer, &number, &partial)))
+	while ((field = field_next(&answer, &number, &partial)))
 		if (field == ANSWER_PARTIAL) {
 			rejected |= partial_read(&partial, ret_why);
 			is_sound &= !partial.has_failed;

@@ -31,8 +31,8 @@ int push_post_wait(const struct push_post *post, int fd, short events)
 	}
 }
 
-int push_post_give_up(const struct push_post *post, int code, const char *bytes, size_t size,
-		      struct push_answer *ret)
+int push_post_end_early(const struct push_post *post, int code, const char *bytes, size_t size,
+			struct push_answer *ret)
 {
 	bool wants_body = post->address->format->judge;
 
@@ -105,7 +105,7 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 
 		r = push_post_wait(post, fd, POLLIN);
 		if (r)
-			return push_post_give_up(post, r, bytes, size, ret);
+			return push_post_end_early(post, r, bytes, size, ret);
 		got = recv(fd, bytes + size, sizeof(bytes) - size, 0);
 		if (got < 0 && (errno == EAGAIN || errno == EINTR)) {
 			r = -EAGAIN;
@@ -114,7 +114,7 @@ static int socket_answer(const struct push_post *post, int fd, struct push_answe
 		/* A server that answers before it read everything may reset the connection after
 		 * its answer. */
 		if (got < 0)
-			return push_post_give_up(post, -errno, bytes, size, ret);
+			return push_post_end_early(post, -errno, bytes, size, ret);
 		if (!got && !size)
 			return -ECONNRESET;
 		size += (size_t)got;

@@ -29,7 +29,7 @@ int push_post_curl(const struct push_post *post, struct push_answer *ret,
 /* Waits for one of these events on a descriptor (POLLIN).  0, -ETIMEDOUT, -ECANCELED. */
 int push_post_wait(const struct push_post *post, int fd, short events);
 /* Waits for no more of an answer: 0 if the part received is valid, or the code. */
-int push_post_give_up(const struct push_post *post, int code, const char *bytes, size_t size,
-		      struct push_answer *ret);
+int push_post_end_early(const struct push_post *post, int code, const char *bytes, size_t size,
+			struct push_answer *ret);
 /* Why an answer that is as it is cannot be read; returns the code. */
 int push_post_explain(const struct push_post *post, int code, struct err *err);

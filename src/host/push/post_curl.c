@@ -87,7 +87,7 @@ static void request_send(struct talk *self)
 }
 
 /* Output without room is read and discarded. */
-static void output_take(int *fd, char *buffer, size_t room, size_t *size)
+static void output_read(int *fd, char *buffer, size_t room, size_t *size)
 {
 	char more[4096];
 	ssize_t got = read(*fd, more, sizeof(more));
@@ -108,16 +108,16 @@ static void talk_turn(struct talk *self, const struct pollfd fds[3])
 	if (fds[0].revents)
 		request_send(self);
 	if (fds[1].revents)
-		output_take(&self->child.output, self->answer, sizeof(self->answer),
+		output_read(&self->child.output, self->answer, sizeof(self->answer),
 			    &self->answer_size);
 	if (fds[2].revents)
-		output_take(&self->child.errors, self->error, sizeof(self->error) - 1,
+		output_read(&self->child.errors, self->error, sizeof(self->error) - 1,
 			    &self->error_size);
 }
 
-static int talk_give_up(const struct talk *self, int code, struct push_answer *ret)
+static int talk_end_early(const struct talk *self, int code, struct push_answer *ret)
 {
-	return push_post_give_up(self->post, code, self->answer, self->answer_size, ret);
+	return push_post_end_early(self->post, code, self->answer, self->answer_size, ret);
 }
 
 /* Until curl has ended, or enough was received. */
@@ -132,10 +132,10 @@ static int talk_hold(struct talk *self, struct push_answer *ret)
 					{ self->post->cancel, POLLIN, 0 } };
 
 		if (now_ns() >= self->post->until_ns)
-			return talk_give_up(self, -ETIMEDOUT, ret);
+			return talk_end_early(self, -ETIMEDOUT, ret);
 		poll(fds, 4, 100);
 		if (fds[3].revents)
-			return talk_give_up(self, -ECANCELED, ret);
+			return talk_end_early(self, -ECANCELED, ret);
 		talk_turn(self, fds);
 		if (self->answer_size)
 			r = push_answer_parse(self->answer, self->answer_size,

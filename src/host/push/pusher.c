@@ -125,10 +125,10 @@ void pusher_stop(struct pusher *self)
 }
 
 /* There is none where it could not begin anew. */
-void pusher_look(struct pusher *self, struct source_facts *ret)
+void pusher_query(struct pusher *self, struct source_facts *ret)
 {
 	if (self->source)
-		source_look(self->source, ret);
+		source_query(self->source, ret);
 	else
 		*ret = (struct source_facts){ .has_ended = true };
 }
@@ -137,7 +137,7 @@ void pusher_totals(struct pusher *self, struct pusher_totals *ret)
 {
 	struct source_facts facts;
 
-	pusher_look(self, &facts);
+	pusher_query(self, &facts);
 	*ret = self->totals;
 	ret->lost = self->lost_before + facts.lost;
 }
@@ -231,7 +231,7 @@ static int series_put(struct collecting *self, struct model *model, struct serie
 	char *own = model->samples->sampler;
 	int r;
 
-	source_look(self->pusher->source, &facts);
+	source_query(self->pusher->source, &facts);
 	model_describe(model, self, series);
 	model->samples->sampler = (char *)(uintptr_t)facts.sampler;
 	r = self->pusher->options.format->add(&self->draft, &series->labels);
@@ -272,7 +272,7 @@ static int source_renew(struct pusher *self, struct err *err)
 	struct source_facts facts;
 
 	source_stop(self->source);
-	source_look(self->source, &facts);
+	source_query(self->source, &facts);
 	self->lost_before += facts.lost;
 	self->totals.missed += live_counts(self->live).seen - self->seen;
 	pusher_close(self);

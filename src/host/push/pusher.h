@@ -34,5 +34,5 @@ int pusher_collect(struct pusher *pusher, struct bytes *ret, uint64_t *ret_sampl
 /* Stops sampling; pending samples can still be collected. */
 void pusher_stop(struct pusher *pusher);
 
-void pusher_look(struct pusher *pusher, struct source_facts *ret);
+void pusher_query(struct pusher *pusher, struct source_facts *ret);
 void pusher_totals(struct pusher *pusher, struct pusher_totals *ret);

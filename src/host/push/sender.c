@@ -130,8 +130,8 @@ static struct push_count *answer_judge(struct sender *self, const struct push_an
 }
 
 /* How long to wait before the next try; 0: none is needed. */
-static uint64_t answer_take(struct sender *self, int r, const struct push_answer *answer,
-			    struct err *err, uint64_t patience_ns)
+static uint64_t answer_handle(struct sender *self, int r, const struct push_answer *answer,
+			      struct err *err, uint64_t patience_ns)
 {
 	self->is_first_under_way = false;
 	if (!r && push_answer_is_good(answer)) {
@@ -173,7 +173,7 @@ static uint64_t first_send(struct sender *self, uint64_t patience_ns)
 	worker_unlock(&self->worker);
 	r = push_post(&post, &answer, &err);
 	worker_lock(&self->worker);
-	return answer_take(self, r, &answer, &err, patience_ns);
+	return answer_handle(self, r, &answer, &err, patience_ns);
 }
 
 static void *sender_run(void *argument)
@@ -223,7 +223,7 @@ int sender_open(struct sender **ret, const struct sender_options *options, struc
 	return 0;
 }
 
-void sender_look(struct sender *self, struct sender_totals *ret)
+void sender_query(struct sender *self, struct sender_totals *ret)
 {
 	worker_lock(&self->worker);
 	*ret = self->totals;

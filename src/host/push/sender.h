@@ -36,7 +36,7 @@ int sender_open(struct sender **ret, const struct sender_options *options,
 		struct err *err) MUST_CHECK;
 /* Owns the bytes; *body is empty afterwards. */
 void sender_put(struct sender *sender, struct bytes *body, uint64_t samples);
-void sender_look(struct sender *sender, struct sender_totals *ret);
+void sender_query(struct sender *sender, struct sender_totals *ret);
 /* Waits until all is sent, up to the limit, and ends; the rest is lost. */
 void sender_finish(struct sender *sender, uint64_t limit_ns, struct sender_totals *ret);
 void sender_free(struct sender *sender);

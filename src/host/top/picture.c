@@ -14,7 +14,7 @@
 #define FUNCTIONS_MAX  4096u
 #define NEIGHBOURS_MAX 1024u
 
-struct taking {
+struct making {
 	struct picture *picture;
 	struct live *live;
 	const struct picture_wish *wish;
@@ -104,7 +104,7 @@ static int add_opened(struct picture *self, const struct profile *profile,
 		       : 0;
 }
 
-static int add_tree(const struct taking *self, struct model *model, const struct profile *profile)
+static int add_tree(const struct making *self, struct model *model, const struct profile *profile)
 {
 	const struct tree_source source = { .model = model };
 	struct call_tree *tree = &self->picture->tree;
@@ -142,7 +142,7 @@ static int add_threads(struct picture *self, struct model *model)
 
 static int model_add_up(struct model *model, void *context)
 {
-	struct taking *self = context;
+	struct making *self = context;
 	CLEANUP(sample_profile_done) struct profile profile = { .samples = model->samples };
 	pid_t tid = self->wish->only_tid;
 	struct profile_filter filter = { .kinds = self->wish->kinds,
@@ -167,10 +167,10 @@ static int model_add_up(struct model *model, void *context)
 	return r ? -ENOMEM : 0;
 }
 
-int picture_take(struct picture **ret, struct live *live, const struct picture_wish *wish)
+int picture_make(struct picture **ret, struct live *live, const struct picture_wish *wish)
 {
 	struct picture *self = calloc(1, sizeof(*self));
-	struct taking taking = { self, live, wish };
+	struct making making = { self, live, wish };
 	struct live_counts counts;
 	uint64_t from_ns =
 		wish->window_ns ? wish->until_ns - MIN(wish->until_ns, wish->window_ns) : 0;
@@ -182,7 +182,7 @@ int picture_take(struct picture **ret, struct live *live, const struct picture_w
 	self->only_tid = wish->only_tid;
 	if ((wish->function && wish->function[0] &&
 	     live_find_lines(live, wish->function, wish->module)) ||
-	    live_read(live, from_ns, wish->until_ns, model_add_up, &taking)) {
+	    live_read(live, from_ns, wish->until_ns, model_add_up, &making)) {
 		picture_free(self);
 		return -ENOMEM;
 	}

@@ -81,6 +81,6 @@ struct picture_wish {
 
 /* 0 or -ENOMEM.  Of the process, its threads and the source nothing is filled in.  Frees the
  * picture before the store. */
-int picture_take(struct picture **ret, struct live *live,
+int picture_make(struct picture **ret, struct live *live,
 		 const struct picture_wish *wish) MUST_CHECK;
 void picture_free(struct picture *picture);

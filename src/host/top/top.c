@@ -56,13 +56,13 @@ static size_t find_processes(const struct top *self, pid_t **ret)
 	return count + 1;
 }
 
-static void look_at_threads(struct top *self)
+static void threads_poll(struct top *self)
 {
 	CLEANUP(free) pid_t *pids = NULL;
 
 	self->process_count = find_processes(self, &pids);
 	if (self->process_count)
-		thread_watch_look(&self->watch, self->live, self->source, pids,
+		thread_watch_poll(&self->watch, self->live, self->source, pids,
 				  self->process_count);
 }
 
@@ -83,7 +83,7 @@ static int open_parts(struct top *self, struct err *err)
 		r = counter_watch_start(&self->counters, self->options.counters, self->pid,
 					self->options.version, err);
 	if (!r)
-		look_at_threads(self);
+		threads_poll(self);
 	return r;
 }
 
@@ -128,7 +128,7 @@ bool top_has_ended(struct top *top)
 {
 	struct source_facts facts;
 
-	source_look(top->source, &facts);
+	source_query(top->source, &facts);
 	return facts.has_ended;
 }
 
@@ -146,7 +146,7 @@ static void top_describe(struct top *self, struct picture *picture)
 	memcpy(picture->process, self->name, sizeof(picture->process));
 	picture->hz = self->options.sampling.sampler.hz;
 	picture->has_off_cpu = self->options.sampling.sampler.off_cpu;
-	source_look(self->source, &picture->source);
+	source_query(self->source, &picture->source);
 }
 
 /* "Worker-1 (GIL 60 %, waits for it 20 %)", over all polls. */
@@ -226,13 +226,13 @@ static int show_counters(const struct top *self, struct picture *picture)
 	return 0;
 }
 
-int top_take(struct top *self, const struct picture_wish *wish, struct picture **ret,
-	     struct err *err)
+int top_snapshot(struct top *self, const struct picture_wish *wish, struct picture **ret,
+		 struct err *err)
 {
 	if (top_has_ended(self))
 		thread_watch_end(&self->watch);
-	look_at_threads(self);
-	if (picture_take(ret, self->live, wish))
+	threads_poll(self);
+	if (picture_make(ret, self->live, wish))
 		return err_set(err, -ENOMEM, "picture: no memory");
 	top_describe(self, *ret);
 	if (show_threads(&self->watch, *ret) || show_counters(self, *ret)) {

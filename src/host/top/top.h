@@ -32,8 +32,8 @@ bool top_has_ended(struct top *top);
 void top_stop(struct top *top);
 
 /* A picture of now, the caller's to free. */
-int top_take(struct top *top, const struct picture_wish *wish, struct picture **ret,
-	     struct err *err) MUST_CHECK;
+int top_snapshot(struct top *top, const struct picture_wish *wish, struct picture **ret,
+		 struct err *err) MUST_CHECK;
 
 /* Writes the kept samples to a recording; path NULL: limpet-PID.limpet (limpet-all.limpet), or
  * another name if that exists.  ret: "wrote ...". */

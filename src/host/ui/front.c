@@ -46,8 +46,8 @@ static bool page_serve(struct front *self, uint64_t tag, const struct http_reque
 	return true;
 }
 
-static void request_take(void *context, uint64_t tag, const struct http_request *request,
-			 const char *body)
+static void request_handle(void *context, uint64_t tag, const struct http_request *request,
+			   const char *body)
 {
 	struct front *self = context;
 	char why[128] = "there is no such page";
@@ -101,7 +101,7 @@ static void answer_pass(struct front *self, const struct ui_answer *head, int fd
 				   (struct http_body){ .at = at, .is_mapped = true });
 }
 
-static bool answer_take(void *context)
+static bool answer_receive(void *context)
 {
 	struct front *self = context;
 	union {
@@ -156,8 +156,8 @@ static struct front front;
 void front_run(const struct front_options *options)
 {
 	struct http_server_options server = { .handler = { .context = &front,
-							   .request = request_take,
-							   .readable = answer_take,
+							   .request = request_handle,
+							   .readable = answer_receive,
 							   .fd = options->broker } };
 
 	signal(SIGINT, SIG_IGN);

@@ -266,7 +266,7 @@ void ui_stop(struct ui_server *self)
 {
 	if (!self)
 		return;
-	sessions_let_go(&self->ui.sessions);
+	sessions_detach_all(&self->ui.sessions);
 	if (self->child > 0) {
 		kill(self->child, SIGKILL);
 		(void)!waitpid(self->child, NULL, 0);
@@ -285,7 +285,7 @@ void ui_recorded(struct ui_server *self, struct ui_recorded *ret)
 	*ret = (struct ui_recorded){ .path = "" };
 	if (!session)
 		return;
-	source_look(session->source, &facts);
+	source_query(session->source, &facts);
 	*ret = (struct ui_recorded){ .path = facts.path,
 				     .samples = facts.samples,
 				     .calls = facts.calls,

@@ -247,7 +247,7 @@ static bool tick_work(struct node_ticker *self)
 		err_set(err, r, "top: no memory");
 		return false;
 	}
-	source_look(self->source.source, &facts);
+	source_query(self->source.source, &facts);
 	if (facts.error.code && !facts.has_ended) {
 		*err = facts.error;
 		return false;

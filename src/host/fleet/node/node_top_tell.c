@@ -70,7 +70,7 @@ void node_ticker_tell(struct node_ticker *self)
 	struct source_facts facts;
 	struct bytes message = { 0 }, functions = { 0 };
 
-	source_look(self->source.source, &facts);
+	source_query(self->source.source, &facts);
 	cost_fill(self, &top);
 	top.sampler = facts.sampler;
 	top.lost = self->source.lost_before + facts.lost;

@@ -114,7 +114,7 @@ static bool open_together(struct top_source *self)
 /* Other samplers see only states, of processes that may not be read. */
 static bool source_sees_stacks(struct source *source, struct source_facts *ret)
 {
-	source_look(source, ret);
+	source_query(source, ret);
 	return !strcmp(ret->sampler, sampler_bpf.name) || !strcmp(ret->sampler, sampler_copy.name);
 }
 
@@ -300,7 +300,7 @@ int top_source_set_rate(struct top_source *self, unsigned hz, struct err *err)
 	if (r)
 		return r;
 	source_stop(self->source);
-	source_look(self->source, &facts);
+	source_query(self->source, &facts);
 	self->lost_before += facts.lost;
 	source_close(self);
 	self->live = opened.live;

@@ -148,7 +148,7 @@ static int lane_find(struct loading *self, const struct call *call, uint32_t *re
 }
 
 /* The first level that is free at its beginning. */
-static uint8_t level_take(struct span_lane *lane, const struct span *span)
+static uint8_t level_assign(struct span_lane *lane, const struct span *span)
 {
 	unsigned level = 0;
 
@@ -169,7 +169,7 @@ static int span_keep(struct spans *spans, struct span *span)
 {
 	if (make_room(&spans->items, spans->count, &spans->room, sizeof(*spans->items)))
 		return -ENOMEM;
-	span->level = level_take(&spans->lanes[span->lane], span);
+	span->level = level_assign(&spans->lanes[span->lane], span);
 	spans->items[spans->count++] = *span;
 	return 0;
 }

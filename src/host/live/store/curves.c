@@ -37,7 +37,7 @@ static void point_keep(struct curves *self, const struct curve_point *point)
 	self->points[self->count++] = *point;
 }
 
-void curves_look(struct curves *self, pid_t pid)
+void curves_poll(struct curves *self, pid_t pid)
 {
 	struct curve_point point = { .time_ns = now_ns() };
 	struct process_usage usage;

@@ -24,7 +24,7 @@ struct curves {
 };
 
 /* Reads the process; does nothing if it has ended or there is no memory. */
-void curves_look(struct curves *curves, pid_t pid);
+void curves_poll(struct curves *curves, pid_t pid);
 void curves_done(struct curves *curves);
 
 /* The curves of a recording from its readings of processes: for all of them together, a point for

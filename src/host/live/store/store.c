@@ -356,8 +356,8 @@ static void edge_add(const struct store *self, const struct sums *sums, const st
 }
 
 /* Samples [first, end) were added whole: subtracts their parts before the range. */
-static void heads_take(const struct store *self, const struct sums *sums, const struct slice *slice,
-		       size_t first, size_t end, struct sum *cells)
+static void heads_subtract(const struct store *self, const struct sums *sums,
+			   const struct slice *slice, size_t first, size_t end, struct sum *cells)
 {
 	struct piece piece;
 
@@ -372,7 +372,7 @@ static void heads_take(const struct store *self, const struct sums *sums, const 
 		if (begin_of(self, sample) >= slice->from_ns ||
 		    !(slice->kinds & KIND_BIT(sample->kind)))
 			continue;
-		sum_take(cell, sample->weight_ns);
+		sum_subtract(cell, sample->weight_ns);
 		if (slice_piece(slice, sample, &piece))
 			sum_add(cell, piece.weight);
 	}
@@ -390,7 +390,7 @@ void store_add(const struct store *self, const struct sums *sums, const struct s
 
 	edge_add(self, sums, slice, first, inner, cells);
 	sums_add(sums, self->items, inner, inner_end, slice->kinds, cells);
-	heads_take(self, sums, slice, inner, inner_end, cells);
+	heads_subtract(self, sums, slice, inner, inner_end, cells);
 	for (size_t block = inner_end / BLOCK; block * BLOCK < end; block++)
 		if (self->block_begins[block] < slice->to_ns)
 			edge_add(self, sums, slice, MAX(block * BLOCK, inner_end),

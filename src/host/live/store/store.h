@@ -53,7 +53,7 @@ static inline void sum_add(struct sum *sum, uint64_t weight_ns)
 	sum->squares += (unsigned __int128)weight_ns * weight_ns;
 }
 
-static inline void sum_take(struct sum *sum, uint64_t weight_ns)
+static inline void sum_subtract(struct sum *sum, uint64_t weight_ns)
 {
 	sum->count--;
 	sum->weight_ns -= weight_ns;

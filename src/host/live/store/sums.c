@@ -48,7 +48,7 @@ static size_t cells_used(const struct sum *cells, size_t count)
 }
 
 /* Moves the cells of one kind to the block; they are empty again afterwards. */
-static int block_take(struct sums_block *block, unsigned kind, struct sum *cells, size_t count)
+static int block_store(struct sums_block *block, unsigned kind, struct sum *cells, size_t count)
 {
 	size_t at = kind ? block->ends[kind - 1] : 0;
 	struct sum *longer =
@@ -109,8 +109,8 @@ static int level_build(struct sums *self, unsigned level, const struct recorded_
 			      : samples_gather(self, items + i * SUMS_BLOCK, cells);
 
 		for (unsigned kind = 0; !r && kind < SAMPLE_KINDS; kind++)
-			r = block_take(&self->levels[level][i], kind, cells + kind * self->cells,
-				       kinds & KIND_BIT(kind) ? self->cells : 0);
+			r = block_store(&self->levels[level][i], kind, cells + kind * self->cells,
+					kinds & KIND_BIT(kind) ? self->cells : 0);
 	}
 	return r;
 }

@@ -17,7 +17,7 @@
 
 /* Sums of one bin, or differences to the bin before. */
 struct cell {
-	double cpu_ns, rss_bytes, threads, looks;
+	double cpu_ns, rss_bytes, threads, readings;
 };
 
 struct filling {
@@ -28,8 +28,8 @@ struct filling {
 };
 
 /* Of one process. */
-struct last_look {
-	const struct recorded_usage *look;
+struct last_reading {
+	const struct recorded_usage *reading;
 	uint64_t length_ns; /* since the one before */
 };
 
@@ -44,19 +44,19 @@ static bool times_clip(const struct bins *bins, uint64_t *begin_ns, uint64_t *en
 }
 
 /* Adds to the bins whose ends are in the interval. */
-static void level_add(struct filling *self, const struct recorded_usage *look, uint64_t begin_ns,
+static void level_add(struct filling *self, const struct recorded_usage *reading, uint64_t begin_ns,
 		      uint64_t end_ns)
 {
 	const uint64_t step_ns = self->bins->step_ns;
 	struct cell *from = &self->levels[begin_ns / step_ns],
 		    *to = &self->levels[end_ns / step_ns];
 
-	from->rss_bytes += (double)look->rss_bytes;
-	from->threads += look->threads;
-	from->looks++;
-	to->rss_bytes -= (double)look->rss_bytes;
-	to->threads -= look->threads;
-	to->looks--;
+	from->rss_bytes += (double)reading->rss_bytes;
+	from->threads += reading->threads;
+	from->readings++;
+	to->rss_bytes -= (double)reading->rss_bytes;
+	to->threads -= reading->threads;
+	to->readings--;
 }
 
 /* `rate` is processor time by time. */
@@ -75,48 +75,49 @@ static void cpu_add(struct filling *self, double rate, uint64_t begin_ns, uint64
 	self->levels[last].cpu_ns -= rate * (double)step_ns;
 }
 
-static void interval_add(struct filling *self, const struct recorded_usage *look, double rate,
+static void interval_add(struct filling *self, const struct recorded_usage *reading, double rate,
 			 uint64_t length_ns)
 {
-	uint64_t begin_ns = look->time_ns,
+	uint64_t begin_ns = reading->time_ns,
 		 end_ns = begin_ns + MIN(length_ns, UINT64_MAX - begin_ns);
 
 	if (!times_clip(self->bins, &begin_ns, &end_ns))
 		return;
-	level_add(self, look, begin_ns, end_ns);
+	level_add(self, reading, begin_ns, end_ns);
 	cpu_add(self, rate, begin_ns, end_ns);
 }
 
 /* Readings out of order are dropped. */
-static void look_add(struct filling *self, struct last_look *last,
-		     const struct recorded_usage *look)
+static void reading_add(struct filling *self, struct last_reading *last,
+			const struct recorded_usage *reading)
 {
-	const struct recorded_usage *before = last->look;
+	const struct recorded_usage *before = last->reading;
 	uint64_t length_ns;
 
-	if (before && look->time_ns <= before->time_ns)
+	if (before && reading->time_ns <= before->time_ns)
 		return;
-	*last = (struct last_look){ look, ALONE_NS };
-	self->first_ns = MIN(self->first_ns, look->time_ns);
-	self->last_ns = MAX(self->last_ns, look->time_ns);
+	*last = (struct last_reading){ reading, ALONE_NS };
+	self->first_ns = MIN(self->first_ns, reading->time_ns);
+	self->last_ns = MAX(self->last_ns, reading->time_ns);
 	if (!before)
 		return;
-	length_ns = look->time_ns - before->time_ns;
+	length_ns = reading->time_ns - before->time_ns;
 	if (length_ns > GAP_NS)
 		return;
 	last->length_ns = length_ns;
 	interval_add(self, before,
-		     (double)(look->cpu_ns - MIN(look->cpu_ns, before->cpu_ns)) / (double)length_ns,
+		     (double)(reading->cpu_ns - MIN(reading->cpu_ns, before->cpu_ns)) /
+			     (double)length_ns,
 		     length_ns);
 }
 
-static void looks_add(struct filling *self, const struct model *model, struct last_look *last)
+static void readings_add(struct filling *self, const struct model *model, struct last_reading *last)
 {
 	for (size_t i = 0; i < model->usage.count; i++)
-		look_add(self, &last[model->usage.items[i].process], &model->usage.items[i]);
+		reading_add(self, &last[model->usage.items[i].process], &model->usage.items[i]);
 	for (uint32_t i = 0; i < model->process_count; i++)
-		if (last[i].look)
-			interval_add(self, last[i].look, 0, last[i].length_ns);
+		if (last[i].reading)
+			interval_add(self, last[i].reading, 0, last[i].length_ns);
 }
 
 /* The part of a bin between the first reading and the last. */
@@ -139,12 +140,12 @@ static void points_make(const struct filling *self, struct curve_point *ret)
 		sum.cpu_ns += self->levels[i].cpu_ns;
 		sum.rss_bytes += self->levels[i].rss_bytes;
 		sum.threads += self->levels[i].threads;
-		sum.looks += self->levels[i].looks;
-		ret[i].cpu_percent = sum.looks > 0 && 2 * known > (double)self->bins->step_ns
+		sum.readings += self->levels[i].readings;
+		ret[i].cpu_percent = sum.readings > 0 && 2 * known > (double)self->bins->step_ns
 					     ? 100 * (sum.cpu_ns + self->parts[i].cpu_ns) / known
 					     : (double)NAN;
-		ret[i].rss_bytes = sum.looks > 0 ? sum.rss_bytes : (double)NAN;
-		ret[i].threads = sum.looks > 0 ? sum.threads : (double)NAN;
+		ret[i].rss_bytes = sum.readings > 0 ? sum.rss_bytes : (double)NAN;
+		ret[i].threads = sum.readings > 0 ? sum.threads : (double)NAN;
 	}
 }
 
@@ -152,12 +153,12 @@ int usage_curves_fill(const struct model *model, const struct bins *bins, struct
 {
 	CLEANUP(free) struct cell *cells = calloc(2 * (bins->count + 1), sizeof(*cells));
 	CLEANUP(free)
-	struct last_look *last = calloc(model->process_count + 1, sizeof(*last));
+	struct last_reading *last = calloc(model->process_count + 1, sizeof(*last));
 	struct filling self = { bins, cells, cells + bins->count + 1, UINT64_MAX, 0 };
 
 	if (!cells || !last)
 		return -ENOMEM;
-	looks_add(&self, model, last);
+	readings_add(&self, model, last);
 	points_make(&self, ret);
 	return 0;
 }

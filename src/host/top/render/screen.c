@@ -50,7 +50,7 @@ static uint32_t plain_rune(uint32_t rune)
 }
 
 /* The next character, and its width in cells: 1 or 2.  0 at the end. */
-static uint32_t take_rune(const struct screen *screen, const char **text, unsigned *ret_width)
+static uint32_t rune_next(const struct screen *screen, const char **text, unsigned *ret_width)
 {
 	struct letter letter = letter_at(*text);
 	int width;
@@ -89,7 +89,7 @@ unsigned screen_text_width(const struct screen *screen, const char *text)
 {
 	unsigned all = 0, width;
 
-	while (take_rune(screen, &text, &width))
+	while (rune_next(screen, &text, &width))
 		all += width;
 	return all;
 }
@@ -101,7 +101,7 @@ unsigned screen_put(struct screen *screen, struct field field, enum style style,
 
 	field = field_clip(screen, field);
 	room = field.width - (field.width && screen_text_width(screen, text) > field.width);
-	while ((rune = take_rune(screen, &text, &width)) && at + width <= room) {
+	while ((rune = rune_next(screen, &text, &width)) && at + width <= room) {
 		set_cell(screen, &field, at, rune, style);
 		if (width == 2)
 			set_cell(screen, &field, at + 1, 0, style);

@@ -46,7 +46,7 @@ static int watch_signals(struct err *err)
 	return fd < 0 ? err_set(err, -errno, "signalfd: %s", strerror(errno)) : fd;
 }
 
-static int take_picture(struct show *self, struct err *err)
+static int picture_renew(struct show *self, struct err *err)
 {
 	uint64_t begin_ns = now_ns();
 	struct picture_wish wish = {
@@ -62,7 +62,7 @@ static int take_picture(struct show *self, struct err *err)
 
 	if (wish.window_ns && !self->view.is_paused)
 		wish.until_ns = begin_ns;
-	r = top_take(self->top, &wish, &picture, err);
+	r = top_snapshot(self->top, &wish, &picture, err);
 	if (r)
 		return r;
 	picture_free(self->picture);
@@ -97,7 +97,7 @@ static void freeze_now(struct show *self)
 			 err.what);
 }
 
-static int take_keys(struct show *self, struct err *err)
+static int keys_handle(struct show *self, struct err *err)
 {
 	bool was_paused = self->view.is_paused;
 	unsigned orders = 0;
@@ -112,10 +112,10 @@ static int take_keys(struct show *self, struct err *err)
 	if (orders & VIEW_FREEZE)
 		freeze_now(self);
 	self->is_over |= (orders & VIEW_QUIT) != 0;
-	return orders & VIEW_TAKE ? take_picture(self, err) : 0;
+	return orders & VIEW_TAKE ? picture_renew(self, err) : 0;
 }
 
-static void take_signals(struct show *self)
+static void signals_handle(struct show *self)
 {
 	struct signalfd_siginfo taken;
 
@@ -148,7 +148,7 @@ static int wait_ms(const struct show *self)
 }
 
 /* While paused, only the end of the process is shown. */
-static int look_at_end(struct show *self)
+static int end_poll(struct show *self)
 {
 	bool *has_ended = &self->picture->source.has_ended;
 
@@ -158,7 +158,7 @@ static int look_at_end(struct show *self)
 	return 0;
 }
 
-static int go_on(struct show *self, struct err *err)
+static int show_step(struct show *self, struct err *err)
 {
 	struct pollfd wait[] = { { self->signals, POLLIN, 0 },
 				 { STDIN_FILENO, POLLIN, 0 },
@@ -168,17 +168,17 @@ static int go_on(struct show *self, struct err *err)
 	if (r)
 		return r;
 	poll(wait, ARRAY_SIZE(wait), wait_ms(self));
-	take_signals(self);
+	signals_handle(self);
 	self->is_over |= interrupt_consume(self->interrupts);
 	/* The terminal was closed. */
 	if (wait[1].revents & (POLLHUP | POLLERR | POLLNVAL))
 		self->is_over = true;
 	else if (wait[1].revents)
-		r = take_keys(self, err);
+		r = keys_handle(self, err);
 	if (now_ns() >= end_ns(self))
 		self->is_over = true;
 	if (!r && !self->is_over && now_ns() >= self->due_ns)
-		r = self->view.is_paused ? look_at_end(self) : take_picture(self, err);
+		r = self->view.is_paused ? end_poll(self) : picture_renew(self, err);
 	return r;
 }
 
@@ -194,12 +194,12 @@ int top_show(struct top *top, const struct show_options *options, struct err *er
 	self.signals = signals;
 	self.interrupts = interrupts;
 	view_init(&self.view);
-	r = take_picture(&self, err);
+	r = picture_renew(&self, err);
 	if (!r)
 		r = terminal_open(&self.terminal, &options->terminal, err);
 	self.due_ns = self.begin_ns + FIRST_NS;
 	while (!r && !self.is_over)
-		r = go_on(&self, err);
+		r = show_step(&self, err);
 	terminal_close(self.terminal);
 	picture_free(self.picture);
 	return r;

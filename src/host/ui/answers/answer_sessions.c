@@ -36,7 +36,7 @@ static int pid_check(struct ui *ui, int32_t pid, struct err *err)
 		struct ui_session *session = ui->sessions.items[i];
 
 		pthread_mutex_lock(&ui->sessions.lock);
-		ui_session_look(session);
+		ui_session_poll(session);
 		pthread_mutex_unlock(&ui->sessions.lock);
 		if (session->state == UI_RECORDING && session->wish.pid == pid) {
 			err_set(err, -EEXIST, "session %u samples %d already", session->id, pid);

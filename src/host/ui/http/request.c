@@ -54,7 +54,7 @@ static bool byte_is_target(char byte)
 }
 
 /* The bytes up to the first that is not one of these. */
-static struct http_text text_take_while(struct http_text *rest, bool (*is_one)(char byte))
+static struct http_text text_read_while(struct http_text *rest, bool (*is_one)(char byte))
 {
 	struct http_text taken = { rest->at, 0 };
 
@@ -65,7 +65,7 @@ static struct http_text text_take_while(struct http_text *rest, bool (*is_one)(c
 	return taken;
 }
 
-static bool text_take_byte(struct http_text *rest, char byte)
+static bool text_read_byte(struct http_text *rest, char byte)
 {
 	if (!rest->size || *rest->at != byte)
 		return false;
@@ -97,13 +97,13 @@ static void target_split(struct http_text target, struct http_request *ret)
 /* "GET /path?query HTTP/1.1". */
 static int request_line_parse(struct http_text line, struct http_request *ret)
 {
-	struct http_text method = text_take_while(&line, byte_is_token), target;
+	struct http_text method = text_read_while(&line, byte_is_token), target;
 	int status = method_parse(method, ret);
 
-	if (status == 400 || !text_take_byte(&line, ' '))
+	if (status == 400 || !text_read_byte(&line, ' '))
 		return 400;
-	target = text_take_while(&line, byte_is_target);
-	if (!target.size || *target.at != '/' || !text_take_byte(&line, ' '))
+	target = text_read_while(&line, byte_is_target);
+	if (!target.size || *target.at != '/' || !text_read_byte(&line, ' '))
 		return 400;
 	if (!http_text_is(line, "HTTP/1.1"))
 		return line.size > 5 && memcmp(line.at, "HTTP/", 5) == 0 ? 505 : 400;
@@ -137,10 +137,10 @@ static bool value_trim(struct http_text *value)
 
 static int header_parse(struct http_text line, struct http_request *ret)
 {
-	struct http_text name = text_take_while(&line, byte_is_token);
+	struct http_text name = text_read_while(&line, byte_is_token);
 	enum http_header header;
 
-	if (!name.size || !text_take_byte(&line, ':') || !value_trim(&line))
+	if (!name.size || !text_read_byte(&line, ':') || !value_trim(&line))
 		return 400;
 	if (!header_find(name, &header))
 		return 0;
@@ -181,7 +181,7 @@ static int connection_parse(struct http_request *ret)
 }
 
 /* The next line without its end; false: a line feed or a zero where none may be. */
-static bool line_take(struct http_text *rest, struct http_text *ret)
+static bool line_next(struct http_text *rest, struct http_text *ret)
 {
 	const char *end = memmem(rest->at, rest->size, "\r\n", 2);
 
@@ -199,11 +199,11 @@ static int head_parse(struct http_text head, struct http_request *ret)
 {
 	struct http_text line;
 	unsigned count = 0;
-	int refusal = line_take(&head, &line) ? request_line_parse(line, ret) : 400, status;
+	int refusal = line_next(&head, &line) ? request_line_parse(line, ret) : 400, status;
 
 	if (refusal && refusal != 405)
 		return refusal;
-	while (head.size && line_take(&head, &line) && line.size) {
+	while (head.size && line_next(&head, &line) && line.size) {
 		if (++count > HTTP_HEADERS_MAX)
 			return 431;
 		status = header_parse(line, ret);

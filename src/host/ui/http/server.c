@@ -300,7 +300,7 @@ static void request_handle(struct http_server *self, struct connection *connecti
 }
 
 /* One request and not a byte more: no known client pipelines requests. */
-static void connection_take(struct http_server *self, struct connection *connection)
+static void connection_handle(struct http_server *self, struct connection *connection)
 {
 	struct http_request request;
 	int status = http_request_parse(connection->buffer, connection->used, &request);
@@ -336,7 +336,7 @@ static void connection_read(struct http_server *self, struct connection *connect
 	if (!connection->used)
 		connection->deadline_ns = now_ns() + REQUEST_LIMIT_NS;
 	connection->used += (size_t)size;
-	connection_take(self, connection);
+	connection_handle(self, connection);
 }
 
 /* One that had the slot before may have been evicted since the event. */
@@ -364,7 +364,7 @@ static void deadlines_check(struct http_server *self)
 			connection_close(&self->connections[i]);
 }
 
-static void event_take(struct http_server *self, const struct epoll_event *event)
+static void event_handle(struct http_server *self, const struct epoll_event *event)
 {
 	uint64_t what = event->data.u64;
 
@@ -384,7 +384,7 @@ void http_server_run(struct http_server *self)
 		int count = epoll_wait(self->epoll, events, EVENTS_AT_ONCE, TICK_MS);
 
 		for (int i = 0; i < count; i++)
-			event_take(self, &events[i]);
+			event_handle(self, &events[i]);
 		deadlines_check(self);
 	}
 }

@@ -187,7 +187,7 @@ static const struct parameter *parameter_find(struct http_text name, unsigned se
 }
 
 /* Removes "name=value" from the query. */
-static void pair_take(struct http_text *query, struct http_text *ret_name,
+static void pair_next(struct http_text *query, struct http_text *ret_name,
 		      struct http_text *ret_value)
 {
 	const char *end = memchr(query->at, '&', query->size);
@@ -213,8 +213,8 @@ void ui_command_init(struct ui_command *ret, enum ui_verb verb)
 }
 
 /* Names come from the client: those of the table are quoted, others if they are short. */
-static void refusal_tell(const struct parameter *parameter, struct http_text name, bool is_second,
-			 char ret_why[PARAMETER_WHY_MAX])
+static void refusal_explain(const struct parameter *parameter, struct http_text name,
+			    bool is_second, char ret_why[PARAMETER_WHY_MAX])
 {
 	if (!parameter)
 		snprintf(ret_why, PARAMETER_WHY_MAX, "the parameter '%.*s' makes no sense here",
@@ -241,12 +241,12 @@ int parameters_parse(struct http_text query, unsigned set, struct ui_command *re
 		const struct parameter *parameter;
 		bool is_second;
 
-		pair_take(&query, &name, &value);
+		pair_next(&query, &name, &value);
 		parameter = parameter_find(name, set);
 		is_second = parameter && seen >> (parameter - parameters) & 1;
 		if (!parameter || is_second ||
 		    !parameter->read(parameter, value, (char *)ret + parameter->offset)) {
-			refusal_tell(parameter, name, is_second, ret_why);
+			refusal_explain(parameter, name, is_second, ret_why);
 			return -EINVAL;
 		}
 		seen |= UINT64_C(1) << (parameter - parameters);

@@ -129,7 +129,7 @@ static int stacks_check(struct ui_session *self, struct err *err)
 {
 	int r;
 
-	ui_session_look(self);
+	ui_session_poll(self);
 	if (!self->facts.sampler || strcmp(self->facts.sampler, STATES_ONLY) != 0)
 		return 0;
 	r = verdict_rights(self->wish.pid, /* of_others_only */ false, err);
@@ -158,7 +158,7 @@ int ui_session_start(struct ui_session *self, struct err *err)
 		r = stacks_check(self, err);
 	if (!r)
 		self->state = UI_RECORDING;
-	ui_session_look(self);
+	ui_session_poll(self);
 	return r;
 }
 
@@ -294,23 +294,23 @@ void ui_session_free(struct ui_session *session)
 	free(session);
 }
 
-static void state_leave(struct ui_session *self, enum ui_state state)
+static void state_change(struct ui_session *self, enum ui_state state)
 {
 	if (self->state == UI_RECORDING)
 		self->ended_ns = now_ns();
 	self->state = state;
 }
 
-void ui_session_look(struct ui_session *self)
+void ui_session_poll(struct ui_session *self)
 {
 	if (self->source)
-		source_look(self->source, &self->facts);
+		source_query(self->source, &self->facts);
 	if (self->state != UI_RECORDING)
 		return;
 	if (self->facts.has_ended)
-		state_leave(self, UI_ENDED);
+		state_change(self, UI_ENDED);
 	else if (self->facts.error.code)
-		state_leave(self, UI_FAILED);
+		state_change(self, UI_FAILED);
 }
 
 /* Ends the source; an error of its file is the session's. */
@@ -326,10 +326,10 @@ void ui_session_stop(struct ui_session *self, enum ui_state state)
 {
 	if (self->source)
 		source_stop(self->source);
-	ui_session_look(self);
+	ui_session_poll(self);
 	source_finish(self);
 	if (self->state != UI_ENDED)
-		state_leave(self, state);
+		state_change(self, state);
 }
 
 void ui_session_follow(struct ui_session *self)
@@ -338,7 +338,7 @@ void ui_session_follow(struct ui_session *self)
 
 	if (!self->source || !self->is_attached)
 		return;
-	source_look(self->source, &facts);
+	source_query(self->source, &facts);
 	calls_follow(&self->calls, self->source, facts.bytes);
 }
 
@@ -356,7 +356,7 @@ const char *ui_session_calls_empty(struct ui_session *self, bool *ret_is_behind)
 	struct source_facts facts = { 0 };
 
 	if (is_traced)
-		source_look(self->source, &facts);
+		source_query(self->source, &facts);
 	is_behind = facts.calls && calls->bytes < facts.bytes;
 	*ret_is_behind = is_behind && !calls->err.code;
 	if (calls->spans.count)
@@ -386,7 +386,7 @@ void ui_session_tick(struct ui_session *self)
 {
 	if (!ui_session_is_live(self))
 		return;
-	ui_session_look(self);
+	ui_session_poll(self);
 	if (self->state == UI_ENDED || self->state == UI_FAILED)
 		source_finish(self);
 	if (self->state == UI_ENDED) {
@@ -397,8 +397,8 @@ void ui_session_tick(struct ui_session *self)
 		return;
 	thread_read_name(self->wish.pid, self->wish.pid, self->name, sizeof(self->name));
 	foreign_clean(self->name, "");
-	thread_watch_look(&self->watch, self->live, self->source, &self->wish.pid, 1);
-	curves_look(&self->curves, self->wish.pid);
+	thread_watch_poll(&self->watch, self->live, self->source, &self->wish.pid, 1);
+	curves_poll(&self->curves, self->wish.pid);
 }
 
 uint64_t ui_session_end_ns(struct ui_session *self)

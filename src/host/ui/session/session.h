@@ -92,7 +92,7 @@ void ui_session_stop(struct ui_session *session, enum ui_state state);
 int ui_session_start(struct ui_session *session, struct err *err) MUST_CHECK;
 
 /* Polls whether it still runs. */
-void ui_session_look(struct ui_session *session);
+void ui_session_poll(struct ui_session *session);
 /* Threads and curves; called now and then. */
 void ui_session_tick(struct ui_session *session);
 

@@ -180,7 +180,7 @@ void ui_session_write(struct ui_session *session, struct json *json, const char 
 	bool is_live = ui_session_is_live(session);
 	char damage[256] = "";
 
-	ui_session_look(session);
+	ui_session_poll(session);
 	if (is_live)
 		live_facts(session, &facts);
 	else

@@ -137,7 +137,7 @@ void sessions_detach(struct sessions *sessions, pid_t pid)
 	pthread_mutex_unlock(&sessions->lock);
 }
 
-void sessions_let_go(struct sessions *sessions)
+void sessions_detach_all(struct sessions *sessions)
 {
 	pthread_mutex_lock(&sessions->lock);
 	sessions->is_ending = true;

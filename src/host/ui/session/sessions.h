@@ -43,4 +43,4 @@ void sessions_detach(struct sessions *sessions, pid_t pid);
 
 /* Lets go of every process; from another thread than the one that carries out commands.  Nothing is
  * freed: that thread may be in the middle of an answer. */
-void sessions_let_go(struct sessions *sessions);
+void sessions_detach_all(struct sessions *sessions);

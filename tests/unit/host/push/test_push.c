@@ -262,7 +262,7 @@ static void counts_what_has_no_room(void **state)
 		body_put(sender, 400, 10);
 	/* One that never has room costs only itself. */
 	body_put(sender, 2000, 1);
-	sender_look(sender, &totals);
+	sender_query(sender, &totals);
 	assert_int_equal(totals.waiting.pushes, 2);
 	assert_int_equal(totals.lost.pushes, 10);
 	assert_int_equal(totals.lost.samples, 82);

@@ -59,7 +59,7 @@ static void take(unsigned tid, uint64_t time_ns, uint64_t base, unsigned depth)
 	sample->user_count = (uint16_t)depth;
 	for (unsigned i = 0; i < depth; i++)
 		sample->frames[i] = base + depth - i;
-	assert_int_equal(live_take(live, sample, &space), 0);
+	assert_int_equal(live_put(live, sample, &space), 0);
 	free(sample);
 }
 
@@ -68,7 +68,7 @@ static struct picture *picture_of(pid_t tid, uint64_t window_ns, uint64_t until_
 	struct picture_wish wish = { KINDS_ON_CPU, window_ns, until_ns, tid };
 	struct picture *picture;
 
-	assert_int_equal(picture_take(&picture, live, &wish), 0);
+	assert_int_equal(picture_make(&picture, live, &wish), 0);
 	return picture;
 }
 
@@ -333,7 +333,7 @@ static void take_made(uint64_t time_ns, uint64_t address)
 	sample->weight_ns = 10;
 	sample->user_count = 1;
 	sample->frames[0] = address;
-	assert_int_equal(live_take(live, sample, &space), 0);
+	assert_int_equal(live_put(live, sample, &space), 0);
 	free(sample);
 }
 

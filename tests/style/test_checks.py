@@ -3,6 +3,7 @@
 
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -273,10 +274,33 @@ class Documents(unittest.TestCase):
 
     def test_refuses_what_is_not(self):
         for text, name in (("[guide](docs/guides.md)", "docs/guides.md"), ("`src/host/cli/gone.c`", "src/host/cli/gone.c"),
-                           ("long" * 3000, "README.md")):
+                           ("long " * 3000, "README.md"), ("wide " * 30, "README.md:1")):
             status, words = check("check-documents.py", **self.base, **{"README.md": text + "\n"})
             self.assertEqual(status, 1, text[:40])
             self.assertIn(name, words)
+
+    def test_names_every_route(self):
+        status, words = check("check-documents.py", **self.base, **{
+            "README.md": "", "docs__ui-api.md": "GET /api/a\n",
+            "src__host__ui__request__routes.def": 'ROUTE(A, a, GET, "/api/a", 0)\nROUTE(B, b, GET, "/api/b", 0)\n'})
+        self.assertEqual((status, words), (1, "docs/ui-api.md: the route /api/b is missing\n"))
+
+
+@unittest.skipUnless(shutil.which("git"), "no git")
+class Commits(unittest.TestCase):
+    def judge(self, message):
+        with tempfile.TemporaryDirectory() as scratch:
+            git = ["git", "-C", scratch, "-c", "user.name=a", "-c", "user.email=a@example.org"]
+            subprocess.run([*git, "init", "-q"], check=True)
+            subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", message], check=True,
+                           env={"GIT_COMMITTER_DATE": "2030-01-01T00:00:00Z", "PATH": "/usr/bin:/bin"})
+            done = subprocess.run([sys.executable, TOOLS / "check-commits.py", scratch], capture_output=True, text=True)
+            return done.returncode, done.stdout
+
+    def test_wants_a_short_subject_and_a_body(self):
+        self.assertEqual(self.judge("area: do something\n\nThe reason."), (0, ""))
+        self.assertIn("no body", self.judge("area: do something")[1])
+        self.assertIn("73 columns", self.judge("a" * 73 + "\n\nThe reason.")[1])
 
 
 if __name__ == "__main__":

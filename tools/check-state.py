@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Lists the files with variables that outlive a function, from the objects of a build: check-state.py BUILD [ROOT].
 
-The table "Variables that outlive a function" in ARCHITECTURE.md must name each such file of the host and of the
+The list "Variables that outlive a function" in ARCHITECTURE.md must name each such file of the host and of the
 injector, and each such folder of the target and of the register library; and nothing else.
 """
 
@@ -49,10 +49,10 @@ def found(build, root):
 
 
 def told(root):
-    """What the table names, in its first column."""
+    """What the list names, before the colon of each item."""
     text = (root / "ARCHITECTURE.md").read_text().split(HEADING, 1)[1].split("\n## ", 1)[0]
-    rows = [line.split("|")[1] for line in text.splitlines() if line.startswith("| `")]
-    return {name if name.startswith("compat/") else "src/" + name for row in rows for name in re.findall(r"`([^`]+)`", row)}
+    names = [name for item in text.split("\n- ")[1:] for name in re.findall(r"`([^`]+)`", item.split(": ")[0])]
+    return {name if name.startswith("compat/") else "src/" + name for name in names}
 
 
 def main():

@@ -21,7 +21,7 @@
 #pragma once
 
 #include "target/domains/runtime.h"
-#include "target/domains/work.h"
+#include "target/hooks/work.h"
 
 /* Numbers of CUDA's devices and streams. */
 #define CUDA_NUMBERS_FROM 65536u

@@ -23,7 +23,7 @@
 #pragma once
 
 #include "target/domains/runtime.h"
-#include "target/domains/work.h"
+#include "target/hooks/work.h"
 
 /* Numbers of OpenCL's devices and queues. */
 #define OPENCL_NUMBERS_FROM WORK_NUMBERS

@@ -5,8 +5,8 @@
 
 #include "target/amd/hsa/layouts.h"
 #include "target/amd/tables/call.h"
-#include "target/domains/work.h"
 #include "target/hooks/clock.h"
+#include "target/hooks/work.h"
 #include "target/runtime/text.h"
 
 #define DEVICES_MAX 128u

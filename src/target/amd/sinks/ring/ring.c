@@ -4,8 +4,8 @@
 #include "target/amd/sinks/ring/ring.h"
 
 #include "target/amd/events/notes.h"
-#include "target/domains/work.h"
 #include "target/hooks/wants.h"
+#include "target/hooks/work.h"
 #include "target/hooks/writer.h"
 
 static const struct amd_engine *engine;

@@ -2,7 +2,7 @@
  * Writes records of device work. Runs in GPU runtimes' callbacks and on application threads: no
  * libc, no waiting.
  */
-#include "target/domains/work.h"
+#include "target/hooks/work.h"
 
 #include "shared/base/hash.h"
 #include "target/runtime/slot.h"

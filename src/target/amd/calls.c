@@ -318,8 +318,10 @@ static bool call_begin(struct call_frame *frame, bool needs_time)
 	if (needs_time)
 		frame->begin = call_ticks(frame);
 	frame->ancestor = call_thread_begin(
-		thread, &(struct thread_call){ (uint64_t)frame, frame->internal, frame->begin,
-					       frame->slot->table });
+		thread, &(struct thread_call){ .frame = (uint64_t)frame,
+					       .begin = frame->begin,
+					       .internal = frame->internal & CALL_INTERNAL_MASK,
+					       .table = frame->slot->table });
 	if (frame->internal)
 		tools_before(frame);
 	if (frame->watched)

@@ -12,9 +12,10 @@
 
 struct call_frame;
 
-#define THREADS_MAX       2048u
-#define THREAD_CALLS_MAX  16u
-#define THREAD_GUARDS_MAX 8u
+#define THREADS_MAX        2048u
+#define THREAD_CALLS_MAX   16u
+#define THREAD_GUARDS_MAX  8u
+#define CALL_INTERNAL_MASK ((UINT64_C(1) << 56) - 1)
 
 /* A kernel dispatch that tools were notified of. */
 struct told_dispatch {
@@ -31,9 +32,10 @@ struct call_thread {
 	uint64_t inside_frame; /* stack address where the first was entered */
 	uint32_t hip_inside;   /* entries of hip_on_activity() that have not returned */
 	struct thread_call {
-		uint64_t frame;           /* its stack address */
-		uint64_t internal, begin; /* as in its frame */
-		uint8_t table;            /* enum api_table_number */
+		uint64_t frame;         /* its stack address */
+		uint64_t begin;         /* as in its frame */
+		uint64_t internal : 56; /* likewise */
+		uint64_t table : 8;     /* enum api_table_number */
 	} calls[THREAD_CALLS_MAX];
 	struct told_dispatch told; /* the last dispatch */
 	uint32_t guard_count;
@@ -114,7 +116,7 @@ static inline uint64_t call_thread_begin(struct call_thread *thread, const struc
 		return around;
 	thread->calls[depth] = *call;
 	if (!call->internal)
-		thread->calls[depth].internal = around;
+		thread->calls[depth].internal = around & CALL_INTERNAL_MASK;
 	/* A signal handler that interrupts here sees the whole entry, or none. */
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);
 	thread->depth = depth + 1;

@@ -32,18 +32,18 @@ static long unwatching; /* the thread in lifecycle_unwatch_exit() */
 static int lock_enter(uint64_t limit_ns)
 {
 	uint64_t end_ns = monotonic_ns() + limit_ns;
-	uint32_t nobody = 0;
+	uint32_t unowned = 0;
 
 	do {
 		/* Acquire: pairs with the release in lifecycle_leave(). */
-		if (__atomic_compare_exchange_n(&is_taken, &nobody, 1, false, __ATOMIC_ACQUIRE,
+		if (__atomic_compare_exchange_n(&is_taken, &unowned, 1, false, __ATOMIC_ACQUIRE,
 						__ATOMIC_RELAXED)) {
 			if (!agent_page.is_final)
 				return 0;
 			lifecycle_leave();
 			return -ESHUTDOWN;
 		}
-		nobody = 0;
+		unowned = 0;
 		sleep_ns(ENTER_PAUSE_NS);
 	} while (monotonic_ns() < end_ns);
 	return -EBUSY;

@@ -34,9 +34,9 @@ struct fork_turn *forks_turn(void)
 
 static bool turn_claim(struct fork_turn *given)
 {
-	struct fork_turn *nobody = NULL;
+	struct fork_turn *unowned = NULL;
 
-	return __atomic_compare_exchange_n(&turn, &nobody, given, false, __ATOMIC_ACQ_REL,
+	return __atomic_compare_exchange_n(&turn, &unowned, given, false, __ATOMIC_ACQ_REL,
 					   __ATOMIC_ACQUIRE);
 }
 

@@ -42,7 +42,7 @@ static bool is_below_its_rank(const struct search *self, size_t index)
 	uint32_t rank = rank_of(self, index);
 	size_t above = job_processes_parent(&self->processes, index);
 
-	while (above != PROCESS_NOBODY) {
+	while (above != PROCESS_NONE) {
 		if (self->processes.items[above].is_in_job && rank_of(self, above) == rank)
 			return true;
 		above = job_processes_parent(&self->processes, above);
@@ -59,15 +59,15 @@ static bool is_top(const struct search *self, size_t index)
 	return !is_below_its_rank(self, index);
 }
 
-/* The child with the most processor time; PROCESS_NOBODY: there is none. */
+/* The child with the most processor time; PROCESS_NONE: there is none. */
 static size_t busiest_child(const struct search *self, size_t index)
 {
 	const struct job_process *items = self->processes.items;
-	size_t best = PROCESS_NOBODY;
+	size_t best = PROCESS_NONE;
 
 	for (size_t i = 0; i < self->processes.count; i++)
 		if (items[i].parent == items[index].pid && !items[i].is_ours &&
-		    (best == PROCESS_NOBODY || items[i].cpu_ns > items[best].cpu_ns))
+		    (best == PROCESS_NONE || items[i].cpu_ns > items[best].cpu_ns))
 			best = i;
 	return best;
 }
@@ -91,7 +91,7 @@ static size_t worker_find(const struct search *self, size_t index, struct found_
 	for (unsigned i = 0; i < WRAPPERS_MAX && is_wrapper(&items[index]); i++) {
 		size_t used, child = busiest_child(self, index);
 
-		if (child == PROCESS_NOBODY)
+		if (child == PROCESS_NONE)
 			break;
 		used = strlen(rank->through);
 		snprintf(rank->through + used, sizeof(rank->through) - used, "%s%s",
@@ -163,7 +163,7 @@ static int known_add(struct search *self)
 		};
 		size_t index = job_processes_find(&self->processes, known->pid);
 
-		if (index != PROCESS_NOBODY)
+		if (index != PROCESS_NONE)
 			r = rank_add(self, index, known->rank, /* size */ 0);
 		else if (is_wanted(self, known->rank))
 			r = found_add(self->found, &gone);
@@ -187,7 +187,7 @@ static bool is_same_session(const struct search *self, const struct found_rank *
 	size_t a = job_processes_find(&self->processes, one->top);
 	size_t b = job_processes_find(&self->processes, other->top);
 
-	return a != PROCESS_NOBODY && b != PROCESS_NOBODY && self->processes.items[a].session &&
+	return a != PROCESS_NONE && b != PROCESS_NONE && self->processes.items[a].session &&
 	       self->processes.items[a].session == self->processes.items[b].session;
 }
 

@@ -212,7 +212,7 @@ size_t job_processes_find(const struct job_processes *self, pid_t pid)
 {
 	const struct table_entry *entry = table_find(&self->by_pid, (uint64_t)pid, 0);
 
-	return entry ? (size_t)entry->value : PROCESS_NOBODY;
+	return entry ? (size_t)entry->value : PROCESS_NONE;
 }
 
 size_t job_processes_parent(const struct job_processes *self, size_t index)
@@ -226,7 +226,7 @@ static void processes_inherit(struct job_processes *self)
 	for (size_t i = 0; i < self->count; i++) {
 		size_t parent = job_processes_parent(self, i);
 
-		if (parent != PROCESS_NOBODY && self->items[parent].is_in_job)
+		if (parent != PROCESS_NONE && self->items[parent].is_in_job)
 			self->items[i].is_in_job = true;
 	}
 	for (size_t i = 0; i < self->count; i++)
@@ -253,7 +253,7 @@ static void processes_query_slurm(struct job_processes *self, const struct find_
 	slurm_pids_read(options->job, &steps, &tasks, &count);
 	for (size_t i = 0; i < count; i++) {
 		size_t index = job_processes_find(self, tasks[i].pid);
-		struct job_process *process = index == PROCESS_NOBODY ? NULL : &self->items[index];
+		struct job_process *process = index == PROCESS_NONE ? NULL : &self->items[index];
 
 		if (!process || process->is_ours ||
 		    program_is_launcher(process->name, /* without_proxy */ false))
@@ -326,7 +326,7 @@ int job_processes_read(struct job_processes *ret, const struct find_options *opt
 		return err_set(err, r, "%zu processes: no memory", count);
 	/* limpet itself and its ancestors: none of them is a rank. */
 	for (size_t i = job_processes_find(&self, getpid());
-	     i != PROCESS_NOBODY && !self.items[i].is_ours; i = job_processes_parent(&self, i)) {
+	     i != PROCESS_NONE && !self.items[i].is_ours; i = job_processes_parent(&self, i)) {
 		self.items[i].is_ours = true;
 		self.items[i].is_in_job = false;
 	}

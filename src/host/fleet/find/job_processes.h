@@ -13,7 +13,7 @@
 #define VARIABLE_NAMED (RANK_VARIABLES_MAX - 1)
 #define VARIABLE_NONE  RANK_VARIABLES_MAX
 
-#define PROCESS_NOBODY SIZE_MAX
+#define PROCESS_NONE SIZE_MAX
 
 struct job_process {
 	pid_t pid, parent, session;
@@ -38,9 +38,9 @@ int job_processes_read(struct job_processes *ret, const struct find_options *opt
 void job_processes_done(struct job_processes *processes);
 DEFINE_STRUCT_CLEANUP(job_processes, job_processes_done)
 
-/* PROCESS_NOBODY: no process has that number. */
+/* PROCESS_NONE: no process has that number. */
 size_t job_processes_find(const struct job_processes *processes, pid_t pid);
-/* Of this process; PROCESS_NOBODY if it is not in the list. */
+/* Of this process; PROCESS_NONE if it is not in the list. */
 size_t job_processes_parent(const struct job_processes *processes, size_t index);
 
 /* The best variable that any process of the job has, or the named one; VARIABLE_NONE. */

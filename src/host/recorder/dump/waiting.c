@@ -19,9 +19,9 @@
 #include <stdio.h>
 #include <sys/syscall.h>
 
-#define LOCK_PI2 13u /* since Linux 5.14 */
-#define PAUSE_NS 30000000
-#define NOBODY   SIZE_MAX
+#define LOCK_PI2  13u /* since Linux 5.14 */
+#define PAUSE_NS  30000000
+#define NO_THREAD SIZE_MAX
 
 static void describe_descriptor(pid_t pid, int descriptor, struct waiting *ret)
 {
@@ -126,7 +126,7 @@ void waiting_read(pid_t pid, pid_t tid, const struct threads *threads, struct wa
 }
 
 struct edge {
-	size_t holder; /* the index of the thread that holds the lock; NOBODY */
+	size_t holder; /* the index of the thread that holds the lock; NO_THREAD */
 	uint64_t lock, turns;
 };
 
@@ -135,12 +135,12 @@ static size_t index_of(const struct threads *threads, pid_t tid)
 	for (size_t i = 0; i < threads->count; i++)
 		if (threads->items[i].tid == tid)
 			return i;
-	return NOBODY;
+	return NO_THREAD;
 }
 
 static struct edge read_edge(pid_t pid, const struct threads *threads, size_t i)
 {
-	struct edge edge = { .holder = NOBODY };
+	struct edge edge = { .holder = NO_THREAD };
 	struct schedstat times;
 	struct waiting waiting;
 
@@ -152,19 +152,19 @@ static struct edge read_edge(pid_t pid, const struct threads *threads, size_t i)
 	return (struct edge){ index_of(threads, waiting.holder), waiting.lock, times.turns };
 }
 
-/* The index of a thread in a circle; NOBODY: there is none.  A thread that only leads into a circle
- * is not in it. */
+/* The index of a thread in a circle; NO_THREAD: there is none.  A thread that only leads into a
+ * circle is not in it. */
 static size_t find_circle(const struct edge *edges, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		size_t at = edges[i].holder;
 
-		for (size_t steps = 0; steps < count && at != NOBODY && at != i; steps++)
+		for (size_t steps = 0; steps < count && at != NO_THREAD && at != i; steps++)
 			at = edges[at].holder;
 		if (at == i)
 			return i;
 	}
-	return NOBODY;
+	return NO_THREAD;
 }
 
 static bool is_same(pid_t pid, const struct threads *threads, const struct edge *edges,
@@ -210,7 +210,7 @@ int deadlock_find(pid_t pid, const struct threads *threads, struct deadlock *ret
 	for (size_t i = 0; i < threads->count; i++)
 		edges[i] = read_edge(pid, threads, i);
 	first = find_circle(edges, threads->count);
-	if (first == NOBODY)
+	if (first == NO_THREAD)
 		return 0;
 	sleep_ns(PAUSE_NS);
 	return is_same(pid, threads, edges, first) ? circle_keep(edges, first, ret) : 0;

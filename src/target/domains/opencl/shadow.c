@@ -153,10 +153,10 @@ static bool may_move(const struct opencl_vendor *vendor, struct opencl_queue *qu
 static struct opencl_shadow *try_to_make(const struct opencl_vendor *vendor,
 					 struct opencl_queue *queue)
 {
-	uint32_t nobody = 0;
+	uint32_t unowned = 0;
 	struct opencl_shadow *shadow = NULL;
 
-	if (!__atomic_compare_exchange_n(&queue->maker, &nobody, 1, false, __ATOMIC_ACQ_REL,
+	if (!__atomic_compare_exchange_n(&queue->maker, &unowned, 1, false, __ATOMIC_ACQ_REL,
 					 __ATOMIC_RELAXED))
 		return NULL;
 	if (!__atomic_load_n(&queue->shadow, __ATOMIC_ACQUIRE) && may_move(vendor, queue))

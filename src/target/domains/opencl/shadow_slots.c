@@ -58,9 +58,9 @@ void shadow_keep(struct opencl_shadow *shadow)
 struct opencl_shadow *shadow_claim_slot(void)
 {
 	for (unsigned i = 0; i < SHADOWS_MAX; i++) {
-		uint32_t nobody = 0;
+		uint32_t unowned = 0;
 
-		if (__atomic_compare_exchange_n(&shadows[i].users, &nobody, APART, false,
+		if (__atomic_compare_exchange_n(&shadows[i].users, &unowned, APART, false,
 						__ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 			return &shadows[i];
 	}

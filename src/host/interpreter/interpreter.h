@@ -1,6 +1,6 @@
 /*
  * The interpreter of one process: resolves its frames to locations (locations.h), and merges them
- * into native frames.  Each language is a folder here, and a line in kinds.c.
+ * into native frames.  Each language is a folder here, and a line in kinds.def.
  */
 #pragma once
 

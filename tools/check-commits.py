@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 COLUMNS = 72
-SINCE = "2026-11-20T00:00:00Z"
+SINCE = "2026-11-21T00:00:00Z"
 
 
 def complaint_of(commit, subject, body):

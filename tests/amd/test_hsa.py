@@ -191,6 +191,18 @@ class Hsa(unittest.TestCase):
         work.ask("go", ROUNDS)  # it can do without, and without us
         self.forbid(work, self.begin(work, *TRACED), NOTHING_RECORDED)
 
+    def test_a_thread_that_loses_the_counter_between_two_visits(self):
+        work = self.start()
+        recorder = self.begin(work, *TRACED)
+        work.ask("go", 1)
+        self.end(recorder)
+        work.ask("forbid")
+        recorder = self.begin(work, "--hsa-trace")
+        work.ask("go", ROUNDS)
+        result = recorder.stop()
+        self.assertEqual(result.code, NOTHING_RECORDED, str(result))
+        self.assertIn("has forbidden a thread of its own to read the machine's counter", result.err)
+
     def test_a_thread_that_may_not_read_the_counter(self):
         """What the device did before is noted a moment later, which may be too late on a busy machine: again then."""
         batches = (ROUNDS + BATCH - 1) // BATCH * BATCH

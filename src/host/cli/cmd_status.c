@@ -174,8 +174,8 @@ static int status_run(const struct command_line *line, struct err *err)
 		seconds = (time_t)(resident.page.since_ns / 1000000000u);
 		gmtime_r(&seconds, &parts);
 		strftime(since, sizeof(since), "%Y-%m-%dT%H:%M:%SZ", &parts);
-		(values->is_json ? write_status : print_status)(
-			&target, &resident, since, end, inside_count(&target, &resident.page));
+		(values->is_json ? write_status : print_status)(&target, &resident, since, end,
+								inside_count(&target, &resident));
 	}
 	target_close(&target);
 	return r;

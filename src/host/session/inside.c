@@ -191,24 +191,32 @@ static bool is_limpets(pid_t pid, pid_t tid)
 	       !strncmp(name, LISTENER_THREAD_NAME, strlen(LISTENER_THREAD_NAME));
 }
 
-size_t inside_count(const struct target *target, const struct agent_page *page)
+/* Calls of AMD's runtimes go through the agent, all others through the tracer. */
+static bool is_inside(const struct target *target, const struct resident *resident,
+		      const struct maps *maps, const struct position *position)
+{
+	const struct agent_tool *tool = position_tool(target, &resident->page, maps, position);
+
+	return (tool && !strcmp(tool->path, TRACER_NAME)) ||
+	       position_is_in_agent(target, resident, maps, position);
+}
+
+size_t inside_count(const struct target *target, const struct resident *resident)
 {
 	pid_t pid = target->process.pid;
 	CLEANUP(free) pid_t *tids = NULL;
 	struct maps maps;
 	size_t count = 0, inside = 0;
 
-	if (!page_tracer(page) || proc_list(pid, "task", &tids, &count, NULL) ||
+	if (!page_tracer(&resident->page) || proc_list(pid, "task", &tids, &count, NULL) ||
 	    maps_read(target->process.memory_tid, &maps, NULL))
 		return 0;
 	for (size_t i = 0; i < count; i++) {
 		struct position position = { 0, 0 };
-		const struct agent_tool *tool = NULL;
 
-		if (!is_limpets(pid, tids[i]) && position_read(pid, tids[i], false, &position) &&
-		    position.stack)
-			tool = position_tool(target, page, &maps, &position);
-		inside += tool && !strcmp(tool->path, TRACER_NAME);
+		inside += !is_limpets(pid, tids[i]) &&
+			  position_read(pid, tids[i], false, &position) && position.stack &&
+			  is_inside(target, resident, &maps, &position);
 	}
 	maps_done(&maps);
 	return inside;

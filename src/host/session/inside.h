@@ -27,8 +27,8 @@ bool position_is_in_agent(const struct target *target, const struct resident *re
 /* limpet's own tracer, if it is loaded; NULL. */
 const struct agent_tool *page_tracer(const struct agent_page *page);
 
-/* How many threads wait in calls that were made through limpet's tracer and have not returned. */
-size_t inside_count(const struct target *target, const struct agent_page *page);
+/* How many threads wait in traced calls that have not returned. */
+size_t inside_count(const struct target *target, const struct resident *resident);
 
 /* Is an application thread surely past the few instructions between loading an import entry and
  * jumping to its target?  True when it waits in a call, whose position is returned, or when it has

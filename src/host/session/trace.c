@@ -309,7 +309,7 @@ void trace_words(const struct trace *trace, struct trace_words *ret)
 				     .foreign = read_word(&rings->words_foreign),
 				     .unwritable = read_word(&rings->words_unwritable),
 				     .refused = read_word(&rings->words_refused) };
-	/* Acquire: pairs with the release in tell_left() of the tracer; the names are foreign. */
+	/* Acquire: pairs with the release in report_left() of the tracer; the names are foreign. */
 	ret->left = __atomic_load_n(&rings->words_left, __ATOMIC_ACQUIRE);
 	snprintf(ret->left_function, sizeof(ret->left_function), "%.*s",
 		 (int)sizeof(rings->left_function) - 1, rings->left_function);

@@ -151,6 +151,7 @@ bool sdk_prepare(const struct boot_libc *libc)
 	delivery_learn(libc);
 	if (!call_threads_open(libc))
 		return false;
+	clock_check();
 	if (!is_prepared)
 		clock_start();
 	is_prepared = true;

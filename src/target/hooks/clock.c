@@ -48,10 +48,15 @@ static bool has_lost_counter(void)
 	return !raw2(SYS_prctl, PR_GET_TSC, &mode) && mode == PR_TSC_SIGSEGV;
 }
 
-void clock_start(void)
+void clock_check(void)
 {
 	if (has_lost_counter())
 		__atomic_store_n(&clock_is_forbidden, 1, __ATOMIC_SEQ_CST);
+}
+
+void clock_start(void)
+{
+	clock_check();
 	if (clock_may_be_read())
 		origin = read_both();
 }

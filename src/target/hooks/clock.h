@@ -28,8 +28,10 @@ static inline uint64_t clock_ticks(void)
 	return clock_may_be_read() ? ticks_now() : 0;
 }
 
-/* Called at the begin of a session, long before the first conversion. Forbids the counter if the
- * thread that created limpet's threads had lost it before the attach. */
+/* Forbids the counter if the thread that created limpet's threads had lost it before the attach. */
+void clock_check(void);
+
+/* Called at the begin of a session, long before the first conversion. Checks, too. */
 void clock_start(void);
 
 /* Reads both clocks; two system calls, seldom more. */

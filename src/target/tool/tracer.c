@@ -318,8 +318,11 @@ static int tracer_start(struct rings *rings)
 	if (r)
 		return r;
 	clock_start();
-	if (!clock_may_be_read())
+	if (!clock_may_be_read()) {
+		if (engine)
+			engine->forbid_counter();
 		note_raise(&no_counter);
+	}
 	thread_learn(backend_symbol("__errno_location"), request.asks_number);
 	confine_begin();
 	aside_begin();

@@ -1,5 +1,5 @@
 /*
- * The personality of guard_run() in shared/arch/NAME/service.S. An unwinder must be driven by its
+ * The personality of guard_run() in shared/arch/NAME/api_call.S. An unwinder must be driven by its
  * own functions, so those are searched in the library that contains the calling unwinder. A tool
  * that has linked its C++ runtime statically exports none: then the thread escapes from the search
  * for a handler, and the tool's destructors do not run.

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The pause between two readings: at least the first, and this many times the last one's
@@ -106,15 +107,50 @@ static void follow_end(struct calls *self)
 	self->domains = read->domains;
 }
 
+static void read_free(struct calls *self)
+{
+	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
+		call_samples_done(&self->samples[i]);
+	spans_done(&self->spans);
+	if (!self->is_borrowed)
+		model_free(self->model);
+	call_names_done(&self->names);
+}
+
+/* Opens the file to be read from its beginning; -1: the one that the model has, or self->err.  The
+ * recorder replaces an existing recording only when it has data: until then the name leads to the
+ * old one, which is forgotten then. */
+static int file_open(struct calls *self, const struct source *source)
+{
+	struct stat facts = { 0 };
+	int file = source_file(source);
+
+	if (file >= 0 && (fstat(file, &facts) < 0 || (self->model && facts.st_dev == self->device &&
+						      facts.st_ino == self->inode))) {
+		close(file);
+		return -1;
+	}
+	if (file < 0) {
+		err_set(&self->err, file, "calls: %s", strerror(-file));
+		return -1;
+	}
+	read_free(self);
+	self->spans = (struct spans){ 0 };
+	self->names = (struct call_names){ 0 };
+	self->model = NULL;
+	self->bytes = self->domains = 0;
+	self->device = facts.st_dev;
+	self->inode = facts.st_ino;
+	return file;
+}
+
 static void follow_start(struct calls *self, const struct source *source, uint64_t bytes)
 {
 	self->next = (struct calls_read_state){ .bytes = bytes, .began_ns = now_ns() };
 	self->is_read = false;
-	self->file = self->model ? -1 : source_file(source);
-	if (!self->model && self->file < 0) {
-		err_set(&self->err, self->file, "calls: %s", strerror(-self->file));
+	self->file = file_open(self, source);
+	if (!self->model && self->file < 0)
 		return;
-	}
 	self->is_reading = !quiet_thread(&self->reading, calls_read, self);
 	if (self->is_reading)
 		return;
@@ -152,11 +188,6 @@ void calls_done(struct calls *self)
 		pthread_join(self->reading, NULL);
 		spans_done(&self->next.spans);
 	}
-	for (unsigned i = 0; i < CALL_WEIGHTS; i++)
-		call_samples_done(&self->samples[i]);
-	spans_done(&self->spans);
-	if (!self->is_borrowed)
-		model_free(self->model);
-	call_names_done(&self->names);
+	read_free(self);
 	*self = (struct calls){ 0 };
 }

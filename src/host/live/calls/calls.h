@@ -48,8 +48,9 @@ struct calls {
 	struct err err; /* of the last complete reading */
 	/* Guards the model while it is followed. */
 	pthread_mutex_t lock;
-	struct model *model; /* NULL: nothing was read */
-	bool is_borrowed;    /* it is another's, and complete */
+	struct model *model;    /* NULL: nothing was read */
+	bool is_borrowed;       /* it is another's, and complete */
+	uint64_t device, inode; /* of the file that the model reads */
 	/* The thread that reads, and what it has read. */
 	pthread_t reading;
 	bool is_reading;

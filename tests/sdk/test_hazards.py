@@ -8,6 +8,7 @@ import forks
 from sdk import CASES, ToolCase, Work, harness
 
 TOOLS = ("callbacks", "buffers", "work")
+CHILD_KERNELS = 2000  # more than lossless buffers hold: each that waited for room would take 2 s
 
 
 class Hazards(ToolCase):
@@ -68,6 +69,13 @@ class Hazards(ToolCase):
     def test_children_forked_among_launches(self):
         attached = self.begin()
         self.assertEqual(self.work.ask("forks", 15), [])
+        self.is_alive()
+        self.leave(attached)
+
+    def test_a_child_that_launches_waits_for_no_delivery(self):
+        """It has copies of contexts with lossless buffers, but no thread that empties them."""
+        attached = self.begin()
+        self.assertEqual(self.work.ask("child", CHILD_KERNELS), [])
         self.is_alive()
         self.leave(attached)
 

@@ -10,6 +10,8 @@
  *   locked N    the same in this process, under a lock of the loader's; "took MS"
  *   names       kernels with names that no compiler would give
  *   streams N   N streams are made, used and given back
+ *   graphs N    a stream has a kernel and a graph, N times
+ *   child N     a forked child launches N kernels, and waits for each, 20 s at most
  *   forbid N    a thread that may not read the machine's counter launches N kernels
  *   endless     a kernel that does not end before "release"
  *   queue N     N kernels behind it, which are not waited for
@@ -41,6 +43,7 @@
 #define LONG_NAME   100000
 #define LEAP_NS     300000
 #define STORM_US    5000
+#define CHILD_S     20
 
 static const char plain, endless, odd[8];
 static char long_name[LONG_NAME + 1];
@@ -347,6 +350,26 @@ static void graphs(unsigned count)
 	done();
 }
 
+static void launch_in_child(unsigned count)
+{
+	pid_t child = fork();
+	int status = -1;
+
+	if (!child) {
+		void *stream;
+
+		alarm(CHILD_S);
+		check(!hipStreamCreate(&stream), "hipStreamCreate");
+		for (unsigned i = 0; i < count; i++) {
+			launch(&plain, stream);
+			check(!hipStreamSynchronize(stream), "hipStreamSynchronize");
+		}
+		_exit(0);
+	}
+	check(waitpid(child, &status, 0) == child && !status, "child");
+	done();
+}
+
 static void call_at_exit(void)
 {
 	count_devices();
@@ -387,6 +410,8 @@ static bool obey(const char *word, unsigned number)
 		streams(number);
 	else if (!strcmp(word, "graphs"))
 		graphs(number);
+	else if (!strcmp(word, "child"))
+		launch_in_child(number);
 	else if (!strcmp(word, "forbid"))
 		forbid(number);
 	else if (!strcmp(word, "endless"))

@@ -19,29 +19,38 @@ void events_use_ring(const struct amd_sink *sink)
 	__atomic_store_n(&ring, sink, __ATOMIC_RELEASE);
 }
 
-/* A forked child has a copy of its parent's pointer. */
-const struct amd_sink *events_ring(void)
+/* A forked child has copies of its parent's pointers, but not the threads that deliver records. */
+static const struct amd_sink *own_sink(const struct amd_sink *const *pointer)
 {
-	const struct amd_sink *sink = __atomic_load_n(&ring, __ATOMIC_ACQUIRE);
+	const struct amd_sink *sink = __atomic_load_n(pointer, __ATOMIC_ACQUIRE);
 
 	return sink && call_threads_are_own() ? sink : NULL;
+}
+
+const struct amd_sink *events_ring(void)
+{
+	return own_sink(&ring);
 }
 
 bool events_wanted(enum trace_domain domain)
 {
 	const struct amd_sink *sink = events_ring();
 
-	return (sink && sink->wants(domain)) || (tools && tools->wants(domain));
+	return (sink && sink->wants(domain)) || events_tools_want(domain);
 }
 
 bool events_tools_want(enum trace_domain domain)
 {
-	return tools && tools->wants(domain);
+	const struct amd_sink *sink = own_sink(&tools);
+
+	return sink && sink->wants(domain);
 }
 
 bool events_tools_may_want(enum trace_domain domain)
 {
-	return tools && tools->may_want(domain);
+	const struct amd_sink *sink = own_sink(&tools);
+
+	return sink && sink->may_want(domain);
 }
 
 void events_launch(struct launch *launch, enum trace_domain domain, const struct thread_call *call,
@@ -82,8 +91,9 @@ void events_memory(const struct memory_event *event)
 
 	if (sink)
 		sink->memory(event);
-	if (tools)
-		tools->memory(event);
+	sink = own_sink(&tools);
+	if (sink)
+		sink->memory(event);
 }
 
 void events_scratch(const struct scratch_event *event)
@@ -92,8 +102,9 @@ void events_scratch(const struct scratch_event *event)
 
 	if (sink)
 		sink->scratch(event);
-	if (tools)
-		tools->scratch(event);
+	sink = own_sink(&tools);
+	if (sink)
+		sink->scratch(event);
 }
 
 void events_say(unsigned note)

@@ -20,6 +20,7 @@ NOTHING_RECORDED = 5
 FORBIDDEN = 50
 OLDER, NEWER = 30, 50
 GRAPHS = 200
+BESIDE = 40
 GRAPH_KERNELS = 3  # each, as standin_hip.h has them
 IMPORTS = 120  # if each waited for limpet as long as it may, 36 s
 SHORT_MS = 18000
@@ -114,6 +115,15 @@ class Hazards(unittest.TestCase):
         others = [call for call in kernels if call.get("title") != "in_a_graph"]
         self.assertEqual(len(others), GRAPHS)
         self.assertGreater(sum(1 for call in others if call["cause"]), GRAPHS * 0.9)
+
+    def test_kernels_beside_graphs_of_another_stream(self):
+        """A graph's report answers no question, and teaches nothing about streams and functions."""
+        recorder = self.begin("--kernel-trace")
+        self.assertEqual(self.work.ask("beside", BESIDE), [])
+        self.end(recorder)
+        others = [call for call in Seen(recorder.path).of("kernel") if call.get("title") != "in_a_graph"]
+        self.assertEqual(len(others), 1 + BESIDE)
+        self.assertTrue(all(call["cause"] for call in others))
 
     def test_a_kernel_that_does_not_end(self):
         recorder = self.begin("--kernel-trace")

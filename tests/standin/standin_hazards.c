@@ -11,6 +11,7 @@
  *   names       kernels with names that no compiler would give
  *   streams N   N streams are made, used and given back
  *   graphs N    a stream has a kernel and a graph, N times
+ *   beside N    a stream has N kernels after one that ends after another stream's graph
  *   child N     a forked child launches N kernels, and waits for each, 20 s at most
  *   forbid N    a thread that may not read the machine's counter launches N kernels
  *   endless     a kernel that does not end before "release"
@@ -350,6 +351,27 @@ static void graphs(unsigned count)
 	done();
 }
 
+/* The graphs' kernels end before that of the stream: their reports come when it has the only
+ * question. */
+static void graphs_beside(unsigned count)
+{
+	static char name[] = "in_a_graph";
+	void *stream, *other;
+
+	check(!hipStreamCreate(&stream) && !hipStreamCreate(&other), "hipStreamCreate");
+	launch(&endless, stream);
+	check(!hipGraphLaunch(name, other), "hipGraphLaunch");
+	check(!hipStreamSynchronize(other), "hipStreamSynchronize");
+	standin_hip_release();
+	for (unsigned i = 0; i < count; i++) {
+		check(!hipStreamSynchronize(stream), "hipStreamSynchronize");
+		launch(&plain, stream);
+	}
+	check(!hipStreamSynchronize(stream), "hipStreamSynchronize");
+	check(!hipStreamDestroy(stream) && !hipStreamDestroy(other), "hipStreamDestroy");
+	done();
+}
+
 static void launch_in_child(unsigned count)
 {
 	pid_t child = fork();
@@ -410,6 +432,8 @@ static bool obey(const char *word, unsigned number)
 		streams(number);
 	else if (!strcmp(word, "graphs"))
 		graphs(number);
+	else if (!strcmp(word, "beside"))
+		graphs_beside(number);
 	else if (!strcmp(word, "child"))
 		launch_in_child(number);
 	else if (!strcmp(word, "forbid"))

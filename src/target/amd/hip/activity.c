@@ -252,8 +252,10 @@ static bool report_handle(const struct activity *activity, enum launch_kind kind
 		events_lose();
 	report = report_read(activity, kind);
 	is_answered = is_answer(activity, &report);
-	if (is_answered || activity->kind == KIND_GRAPH)
-		is_sure = launches_match(&report, &launch) && is_answered;
+	if (is_answered)
+		is_sure = launches_match(&report, &launch);
+	else if (activity->kind == KIND_GRAPH)
+		launches_graph(&launch);
 	else
 		launch_clear(&launch);
 	if (kind == LAUNCH_KERNEL)

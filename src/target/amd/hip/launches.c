@@ -340,6 +340,19 @@ void launches_expect_graph(const struct launch *launch)
 	pool_unlock(pool, &seal);
 }
 
+void launches_graph(struct launch *ret)
+{
+	pool_seal seal;
+	struct launch_pool *pool = pool_lock(&seal);
+
+	launch_clear(ret);
+	if (!pool)
+		return;
+	if (pool->has_graphs)
+		launch_copy(ret, &pool->graph);
+	pool_unlock(pool, &seal);
+}
+
 uint64_t launches_queue(const struct launch *launch)
 {
 	pool_seal seal;

@@ -97,6 +97,8 @@ void launches_settle(uint64_t since, uint32_t misses);
 
 /* The application launches a graph: reports may come without a question. */
 void launches_expect_graph(const struct launch *launch);
+/* The last launch of a graph, which answers no question; asked at 0: there was none. */
+void launches_graph(struct launch *ret);
 
 /* The device and queue that report the launch's stream, as in a report, plus 1; 0: not known yet.
  */

@@ -125,6 +125,15 @@ class Hazards(unittest.TestCase):
         self.assertEqual(len(others), 1 + BESIDE)
         self.assertTrue(all(call["cause"] for call in others))
 
+    def test_a_call_that_begins_in_one_session_and_ends_in_the_next(self):
+        """Its function has no number there, where it is not traced."""
+        recorder = self.begin("--hip-trace")
+        self.assertEqual(self.work.ask("waits"), [])
+        self.end(recorder)
+        recorder = self.begin("--marker-trace")
+        self.assertEqual(self.work.ask("release"), [])
+        self.end(recorder, NOTHING_RECORDED)
+
     def test_a_kernel_that_does_not_end(self):
         recorder = self.begin("--kernel-trace")
         self.assertEqual(self.work.ask("endless"), [])

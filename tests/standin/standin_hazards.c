@@ -13,6 +13,7 @@
  *   graphs N    a stream has a kernel and a graph, N times
  *   beside N    a stream has N kernels after one that ends after another stream's graph
  *   child N     a forked child launches N kernels, and waits for each, 20 s at most
+ *   waits       a thread waits for "endless" in a call, until "release"
  *   forbid N    a thread that may not read the machine's counter launches N kernels
  *   endless     a kernel that does not end before "release"
  *   queue N     N kernels behind it, which are not waited for
@@ -392,6 +393,31 @@ static void launch_in_child(unsigned count)
 	done();
 }
 
+static pthread_t waiting;
+
+static void *wait_in_call(void *argument)
+{
+	check(!hipStreamSynchronize(NULL), "hipStreamSynchronize");
+	return argument;
+}
+
+static void begin_waiting(void)
+{
+	launch(&endless, NULL);
+	check(!pthread_create(&waiting, NULL, wait_in_call, NULL), "pthread_create");
+	usleep(100000); /* until it is in the call */
+	done();
+}
+
+static void release(void)
+{
+	standin_hip_release();
+	if (waiting)
+		pthread_join(waiting, NULL);
+	waiting = 0;
+	done();
+}
+
 static void call_at_exit(void)
 {
 	count_devices();
@@ -436,6 +462,8 @@ static bool obey(const char *word, unsigned number)
 		graphs_beside(number);
 	else if (!strcmp(word, "child"))
 		launch_in_child(number);
+	else if (!strcmp(word, "waits"))
+		begin_waiting();
 	else if (!strcmp(word, "forbid"))
 		forbid(number);
 	else if (!strcmp(word, "endless"))
@@ -445,7 +473,7 @@ static bool obey(const char *word, unsigned number)
 	else if (!strcmp(word, "drain"))
 		check(!hipStreamSynchronize(NULL), "hipStreamSynchronize"), done();
 	else if (!strcmp(word, "release"))
-		standin_hip_release(), done();
+		release();
 	else
 		done(); /* whoever asks anything else learns that the program answers */
 	return strcmp(word, "quit") != 0;

@@ -359,9 +359,16 @@ static void id_end(struct call_frame *frame)
 		tools_retire(frame->internal);
 }
 
+/* The function's number belongs to a session, in which the call may not have begun. Acquire: pairs
+ * with slot_update(); the number is stored. */
+static bool is_still_recorded(const struct call_frame *frame)
+{
+	return frame->is_recorded && __atomic_load_n(&frame->slot->is_recorded, __ATOMIC_ACQUIRE);
+}
+
 void call_exit(struct call_frame *frame)
 {
-	const struct amd_sink *ring = frame->is_recorded ? events_ring() : NULL;
+	const struct amd_sink *ring = is_still_recorded(frame) ? events_ring() : NULL;
 	uint64_t end = 0;
 
 	if (frame->begin || wants_records(frame->slot))

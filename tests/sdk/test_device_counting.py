@@ -310,6 +310,18 @@ class DeviceCountingTest(ToolCase):
         self.leave(attached)
         self.check_all_is_given_back(work)
 
+    def test_hsa_begins_while_the_tool_is_stopped(self):
+        """It does not register again: only its call tells."""
+        work = self.work(STANDIN_REGISTER_ONCE="1")
+        attached = self.begin(work)
+        work.ask("end")
+        self.tell("stop")
+        work.ask("begin")
+        self.tell("start")
+        self.check_counts(work)
+        self.leave(attached)
+        self.check_all_is_given_back(work)
+
     def test_hsa_ends_while_threads_read(self):
         work = self.work()
         attached = self.begin(work, "--env", "SDK_READERS=1")

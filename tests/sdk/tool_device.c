@@ -240,6 +240,16 @@ static void toggle(void)
 	log_line("toggled");
 }
 
+static void stop(void)
+{
+	MUST(rocprofiler_stop_context(context));
+}
+
+static void start(void)
+{
+	MUST(start_patiently(context));
+}
+
 static void *start_and_stall(void *data)
 {
 	(void)data;
@@ -295,9 +305,9 @@ static void sample(void)
 static const struct {
 	const char *word;
 	void (*act)(void);
-} acts[] = { { "sample", sample },        { "status", show_status }, { "second", start_second },
-	     { "fork", fork_child },      { "stall", start_aside },  { "toggle", toggle },
-	     { "leave", start_and_leave } };
+} acts[] = { { "sample", sample },         { "status", show_status }, { "second", start_second },
+	     { "fork", fork_child },       { "stall", start_aside },  { "toggle", toggle },
+	     { "leave", start_and_leave }, { "stop", stop },          { "start", start } };
 
 static void obey(const char *path)
 {

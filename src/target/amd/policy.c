@@ -12,6 +12,7 @@
 #include "target/amd/tables/intercept.h"
 #include "target/amd/tables/read.h"
 #include "target/amd/tables/watch.h"
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/text.h"
 
 /* Kernels and copies of programs that use HSA without HIP. */
@@ -134,6 +135,14 @@ static bool slot_is_wanted(const struct call_slot *slot)
 	return false;
 }
 
+/* A tool may stop its contexts while the runtime is shut down. Its stubs stay, and go on watching
+ * for the next hsa_init(): one missed, of a runtime that does not register again, would leave its
+ * life over for good. */
+static unsigned ended_features(void)
+{
+	return attached_tools && hsa_life_is_over() ? FEATURE_RESTARTS : 0u;
+}
+
 /* Slots are updated meanwhile by other threads, which begin again then. */
 static void round_begin(void)
 {
@@ -154,7 +163,7 @@ static void round_begin(void)
 	}
 	active = contexts;
 	id_features = ids;
-	all_features = features | ring_features() | held_features();
+	all_features = features | ring_features() | held_features() | ended_features();
 	__atomic_store_n(&tools_retirements, retirements, __ATOMIC_RELAXED);
 }
 

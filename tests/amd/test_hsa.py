@@ -162,6 +162,19 @@ class Hsa(unittest.TestCase):
         """It is not asked while one of them takes it down."""
         self.check_restarts("together", 8)
 
+    def test_a_runtime_that_a_thread_deletes_unseen(self):
+        """It is not asked when a call of another thread is over: its tables tell."""
+        for case in CASES:
+            with self.subTest(case):
+                work = self.start(case)
+                recorder = self.begin(work, *TRACED)
+                work.ask("overlap")
+                work.ask("go", ROUNDS)
+                self.end(recorder)
+                seen = Seen(recorder.path)
+                self.check_kernels(seen)
+                self.check_copies(seen)
+
     def test_a_start_of_the_runtime_that_is_left_by_longjmp(self):
         """Whoever comes next sees all."""
         work = self.start()

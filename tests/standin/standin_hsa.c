@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define LATE_NS     500000
+#define LIMIT_NS    5000000000ull
 #define HSA_VERSION ROCPROFILER_REGISTER_COMPUTE_VERSION_3(1, 15, 0)
 
 enum { CORE_SLOTS = 125, AMD_SLOTS = 74, FINALIZER_SLOTS = 6, IMAGE_SLOTS = 14, TOOLS_SLOTS = 6 };
@@ -75,9 +76,11 @@ static bool is_dying;
 static uint32_t pool_life; /* of the runtime: what is allocated ends with it */
 static unsigned pool_count;
 static jmp_buf *way_out; /* of the next hsa_init() */
+static bool is_overlapping;
 static pthread_mutex_t boot = PTHREAD_MUTEX_INITIALIZER;
 
 static void reset_tables(void);
+static bool is_intercepted(void);
 static void register_tables(void);
 
 bool standin_hsa_is_open(void)
@@ -105,31 +108,82 @@ static int do_init(void)
 	return 0;
 }
 
+static bool is_deleting(void)
+{
+	return __atomic_load_n(&is_dying, __ATOMIC_ACQUIRE);
+}
+
+static bool is_deleting_intercepted(void)
+{
+	return is_deleting() && is_intercepted();
+}
+
+static bool overlap_is_over(void)
+{
+	return !__atomic_load_n(&is_overlapping, __ATOMIC_ACQUIRE);
+}
+
+static void await(bool (*has_come)(void))
+{
+	for (uint64_t ns = 0; !has_come() && ns < LIMIT_NS; ns += LATE_NS)
+		nanosleep(&(struct timespec){ 0, LATE_NS }, NULL);
+}
+
 static int do_shut_down(void)
 {
+	bool was_last = false;
+
 	if (!standin_hsa_is_open())
 		return HSA_CLOSED;
 	pthread_mutex_lock(&boot);
 	if (users == 1) {
+		was_last = true;
 		reset_tables();
 		__atomic_store_n(&is_dying, true, __ATOMIC_RELEASE);
 		standin_hsa_die();
 		pool_life++;
 		__atomic_store_n(&pool_count, 0, __ATOMIC_RELAXED);
 		nanosleep(&(struct timespec){ 0, 2 * LATE_NS }, NULL);
+		await(overlap_is_over);
 		__atomic_store_n(&is_dying, false, __ATOMIC_RELEASE);
 	}
 	__atomic_sub_fetch(&users, 1, __ATOMIC_ACQ_REL);
 	pthread_mutex_unlock(&boot);
 	/* Others go ahead. */
 	nanosleep(&(struct timespec){ 0, LATE_NS }, NULL);
+	if (!was_last && !overlap_is_over())
+		await(is_deleting_intercepted);
 	return 0;
+}
+
+static void *shut_down_unseen(void *unused)
+{
+	while (__atomic_load_n(&users, __ATOMIC_ACQUIRE) != 1)
+		nanosleep(&(struct timespec){ 0, LATE_NS }, NULL);
+	(void)do_shut_down();
+	return unused;
+}
+
+STANDIN_EXPORT bool standin_hsa_overlap(void)
+{
+	bool was_put;
+	pthread_t thread;
+
+	(void)hsa_init();
+	__atomic_store_n(&is_overlapping, true, __ATOMIC_RELEASE);
+	if (pthread_create(&thread, NULL, shut_down_unseen, NULL))
+		abort();
+	(void)hsa_shut_down();
+	was_put = is_deleting_intercepted();
+	__atomic_store_n(&is_overlapping, false, __ATOMIC_RELEASE);
+	pthread_join(thread, NULL);
+	return was_put;
 }
 
 /* Of a runtime that is being deleted, the real one reads whatever is there. */
 static int do_system_info(uint32_t what, void *ret)
 {
-	if (__atomic_load_n(&is_dying, __ATOMIC_ACQUIRE))
+	if (is_deleting())
 		abort();
 	if (!standin_hsa_is_open())
 		return HSA_CLOSED;
@@ -321,6 +375,12 @@ static void reset_tables(void)
 	for (unsigned i = 0; i < SUB_TABLES; i++)
 		for (unsigned k = 0; k < changeable[i].count; k++)
 			__atomic_store_n(&changeable[i].slots[k], fresh[i][k], __ATOMIC_RELAXED);
+}
+
+static bool is_intercepted(void)
+{
+	return __atomic_load_n(&core.slots[SLOT_hsa_shut_down], __ATOMIC_ACQUIRE) !=
+	       fresh[0][SLOT_hsa_shut_down];
 }
 
 ROCPROFILER_REGISTER_DEFINE_IMPORT(hsa, HSA_VERSION)

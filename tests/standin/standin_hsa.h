@@ -30,6 +30,9 @@ int hsa_init(void);
 int hsa_shut_down(void);
 /* The next hsa_init() does not return, but goes there. */
 void standin_hsa_leave_init(jmp_buf *to);
+/* For the only user: shuts the runtime down while another thread, whose call no tool sees, deletes
+ * it.  Its own call is over first.  False: nobody changed the tables meanwhile. */
+bool standin_hsa_overlap(void);
 int hsa_signal_create(int64_t value, uint32_t consumer_count, const void *consumers,
 		      struct hsa_signal *ret);
 int64_t hsa_signal_load_relaxed(struct hsa_signal signal);

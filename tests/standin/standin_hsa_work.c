@@ -16,6 +16,7 @@
  *   begin       starts it again
  *   restart     both
  *   together    the same, with eight users that shut it down at the same time
+ *   overlap     restarts it; it is deleted, unseen, while another thread's call is over
  *   lives N     eight threads start the runtime and shut it down, each N times
  *   leave       leaves a call of hsa_init() by longjmp
  *   replay      lets its register library hand over all tables once more
@@ -241,6 +242,13 @@ static void restart_together(void)
 		check(!hsa_init(), "hsa_init");
 	finish();
 	many(shut_down, 0);
+	begin();
+}
+
+static void overlap(void)
+{
+	finish();
+	check(standin_hsa_overlap(), "overlap");
 	begin();
 }
 
@@ -755,6 +763,8 @@ static void obey(const char *word, unsigned number)
 		begin();
 	else if (!strcmp(word, "together"))
 		restart_together();
+	else if (!strcmp(word, "overlap"))
+		overlap();
 	else if (!strcmp(word, "lives"))
 		lives(number);
 	else if (!strcmp(word, "streams"))

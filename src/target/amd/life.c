@@ -21,7 +21,7 @@
 #define NOT_INITIALIZED 0x100b
 
 /* Indices of call_frame.kept. */
-enum { LIFE, CLEARS };
+enum { LIFE, CLEARS, RESETS };
 
 typedef int system_info(uint32_t what, void *ret);
 
@@ -68,9 +68,10 @@ void life_registered(const struct agent_table *table)
 
 void life_before_init(struct call_frame *frame)
 {
-	frame->was_in = intercept_is_in(frame->slot);
+	frame->was_in = !intercept_is_out(frame->slot);
 	frame->kept[CLEARS] = __atomic_load_n(&clears, __ATOMIC_SEQ_CST);
 	frame->kept[LIFE] = hsa_gate_shut();
+	frame->kept[RESETS] = intercept_resets(frame->slot);
 }
 
 /* Handlers of signals may not be called any more after this. Destroys limpet's queues first: it is
@@ -139,17 +140,16 @@ static const struct agent_table *table_of(const struct call_frame *frame)
 	return NULL;
 }
 
-/* Only the last of several calls shuts the runtime down, and resets its tables first. Another
- * thread may have started it again since, unseen: then it reports that it is running. */
+/* Only the last of several calls shuts the runtime down, and resets its tables first; limpet may
+ * have put its stub again since. The runtime is queried only where another tool may hide a reset: a
+ * thread whose call limpet does not see may be shutting it down, and it must not be called then. */
 static bool was_last(const struct call_frame *frame, const struct agent_table *known)
 {
-	bool is_hidden = intercept_is_hidden(frame->slot);
+	bool is_out = intercept_is_out(frame->slot);
 
-	if (frame->was_in && !is_hidden && !intercept_is_in(frame->slot))
+	if (frame->was_in && (is_out || intercept_resets(frame->slot) != frame->kept[RESETS]))
 		return true;
-	/* Without the ring, only if another tool hides a reset: a thread whose call limpet does not
-	 * see may be shutting the runtime down, which must not be called then. */
-	return (is_hidden || events_ring()) && runtime_is_over(known);
+	return intercept_is_hidden(frame->slot) && runtime_is_over(known);
 }
 
 void life_after_shut_down(struct call_frame *frame, uint64_t end)

@@ -29,6 +29,7 @@ struct call_slot {
 	uint8_t watching;    /* bits of watch.h */
 	uint8_t is_recorded; /* limpet's ring records it */
 	uint8_t stream_use, stream_argument;   /* see sinks/sdk/devices/streams.h */
+	uint16_t resets;                       /* see intercept_resets() */
 	uint64_t callbacks, buffers, extended; /* bits: contexts of tools with this service */
 };
 _Static_assert(sizeof(struct call_slot) == SLOT_SIZE, "as assembly knows it");
@@ -52,7 +53,7 @@ struct call_frame {
 	uint64_t internal, ancestor; /* correlation ids of the SDK; 0: no tool needs one */
 	uint8_t watched;     /* `watching` at the begin: what has had its before gets its after */
 	uint8_t is_recorded; /* likewise */
-	uint8_t was_in;      /* the entry held limpet's stub before the call */
+	uint8_t was_in;      /* the entry did not hold the original before the call */
 	uint32_t asked;      /* how often HIP has called back during the call */
 	uint64_t kept[CALL_KEPT_MAX]; /* from a handler before the call to the one after it */
 };

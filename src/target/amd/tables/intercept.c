@@ -210,6 +210,9 @@ static void stub_put(struct pass *pass, struct call_slot *slot, uint64_t *entry)
 	}
 	if (is_of_restarts(slot))
 		__atomic_fetch_add(&restart_puts, 1, __ATOMIC_RELEASE);
+	/* Release: pairs with intercept_resets(). */
+	if (slot->is_ours)
+		__atomic_store_n(&slot->resets, slot->resets + 1, __ATOMIC_RELEASE);
 	slot->original = value;
 	slot->entry = entry;
 	slot->is_ours = entry_store(entry, value, call_stub(slot));
@@ -351,11 +354,22 @@ bool intercept_is_in(const struct call_slot *slot)
 	return slot->entry && __atomic_load_n(slot->entry, __ATOMIC_RELAXED) == call_stub(slot);
 }
 
+bool intercept_is_out(const struct call_slot *slot)
+{
+	/* Acquire: pairs with stub_put(), for intercept_resets(). */
+	return slot->entry && __atomic_load_n(slot->entry, __ATOMIC_ACQUIRE) == slot->original;
+}
+
 bool intercept_is_hidden(const struct call_slot *slot)
 {
 	uint64_t value = slot->entry ? __atomic_load_n(slot->entry, __ATOMIC_RELAXED) : 0;
 
 	return value != call_stub(slot) && value != slot->original;
+}
+
+uint16_t intercept_resets(const struct call_slot *slot)
+{
+	return __atomic_load_n(&slot->resets, __ATOMIC_ACQUIRE);
 }
 
 uint32_t intercept_restart_puts(void)

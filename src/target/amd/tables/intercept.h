@@ -55,6 +55,11 @@ struct call_slot *intercept_find(const uint64_t *entries, enum api_table_number 
 bool intercept_is_in(const struct call_slot *slot);
 /* Does it hold another tool's function, which may lead to the stub? */
 bool intercept_is_hidden(const struct call_slot *slot);
+/* Neither of them: the runtime has reset it, or limpet has removed its stub. */
+bool intercept_is_out(const struct call_slot *slot);
+/* How often the stub was put again after the runtime had reset the entry. Read after the entry, it
+ * includes the put of the stub that was seen there. */
+uint16_t intercept_resets(const struct call_slot *slot);
 
 /* How often stubs were stored in the entries of hsa_init() and hsa_shut_down(). */
 uint32_t intercept_restart_puts(void);

@@ -234,6 +234,17 @@ class SdkTest(ToolCase):
         self.assertEqual((fields["todevice"], fields["tohost"]), (3, 3))
         work.ask("go", 3)
 
+    def test_unloaded_while_a_kernel_of_hsa_runs(self):
+        """HSA calls a handler when the kernel ends: so the agent stays."""
+        work = self.work(program="standin_hsa_work")
+        attached = self.attach(work, "work", arguments=("--unload",))
+        work.ask("go", 1)
+        work.ask("endless")
+        result = self.leave(attached)
+        self.assertIn("HSA has a handler of it", " ".join(result.event("detached")["left"]), str(result))
+        work.ask("release")
+        work.ask("go", 1)
+
     def phases(self, name):
         """Operation to its counts: without a phase, before, after."""
         return {int(words[1]): tuple(map(int, words[2:])) for words in self.log.lines(name)}

@@ -10,6 +10,7 @@
 #include "target/amd/hip/registration.h"
 #include "target/amd/hip/ring.h"
 #include "target/amd/hsa/agents.h"
+#include "target/amd/hsa/signals.h"
 #include "target/amd/hsa/tracing/tracing.h"
 #include "target/amd/life.h"
 #include "target/amd/policy.h"
@@ -311,6 +312,8 @@ const char *sdk_hindrance(void)
 		return "the agent itself: HIP has a function of it";
 	if (hip_is_inside())
 		return "the agent itself: a thread of HIP's is in it";
+	if (hsa_signals_have_handlers())
+		return "the agent itself: HSA has a handler of it";
 	if (delivery_threads())
 		return "the agent itself: a thread that delivers records has not ended";
 	for (unsigned i = 0; is_prepared && i < AGENT_TOOLS_MAX; i++)

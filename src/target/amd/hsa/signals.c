@@ -10,6 +10,7 @@
 
 static uint64_t spare[SIGNALS_MAX]; /* has room for every signal */
 static uint32_t spare_hint, made, out;
+static uint32_t handlers; /* that HSA may call yet; of any runtime, even one that was shut down */
 
 /* Searches all slots only if no more signals may be made. */
 static uint64_t take_spare(void)
@@ -82,9 +83,11 @@ uint64_t hsa_signal_acquire(hsa_on_signal *call, void *data)
 		hsa_calls.signal_store(signal, 1);
 	else
 		signal = signal_make();
+	__atomic_fetch_add(&handlers, 1, __ATOMIC_SEQ_CST);
 	if (signal &&
 	    !hsa_calls.on_signal(signal, LESS_THAN, 1, call, data ? data : (void *)signal))
 		return signal;
+	__atomic_fetch_sub(&handlers, 1, __ATOMIC_SEQ_CST);
 	count_down(&out);
 	if (signal)
 		signal_destroy(signal);
@@ -107,6 +110,13 @@ void hsa_signal_give_back(uint64_t signal)
 		break;
 	}
 	count_down(&out);
+	/* Last: the caller may be unmapped once its thread is outside. */
+	__atomic_fetch_sub(&handlers, 1, __ATOMIC_SEQ_CST);
+}
+
+bool hsa_signals_have_handlers(void)
+{
+	return __atomic_load_n(&handlers, __ATOMIC_SEQ_CST);
 }
 
 void hsa_signals_free(void)

@@ -11,6 +11,9 @@ uint64_t hsa_signal_acquire(hsa_on_signal *call, void *data);
 /* Called after the signal's last handler call. */
 void hsa_signal_give_back(uint64_t signal);
 
+/* True if HSA may call a handler yet. */
+bool hsa_signals_have_handlers(void);
+
 /* Destroys all unused signals. On limpet's threads. */
 void hsa_signals_free(void);
 

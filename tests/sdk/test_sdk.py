@@ -245,6 +245,22 @@ class SdkTest(ToolCase):
         work.ask("release")
         work.ask("go", 1)
 
+    def test_hsa_that_changes_between_two_visits(self):
+        """Queues and signals of the first visit are gone, or new ones are in their places."""
+        for between in ([], ["queue"], ["beside 1", "queue"], ["restart"]):
+            with self.subTest(between):
+                work = self.work(program="standin_hsa_work")
+                for visit in range(3):
+                    self.log.clear()
+                    attached = self.attach(work, "work")
+                    work.ask("go", 3)
+                    self.leave(attached)
+                    fields = self.log.fields("detach")
+                    kernels = (visit + 1) * (3 + 8)
+                    self.assertEqual((fields["kernels"], fields["named"]), (kernels, kernels))
+                    for words in between:
+                        work.ask(*words.split())
+
     def phases(self, name):
         """Operation to its counts: without a phase, before, after."""
         return {int(words[1]): tuple(map(int, words[2:])) for words in self.log.lines(name)}

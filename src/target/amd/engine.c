@@ -10,6 +10,7 @@
 #include "target/amd/hip/registration.h"
 #include "target/amd/hip/ring.h"
 #include "target/amd/hsa/agents.h"
+#include "target/amd/hsa/functions.h"
 #include "target/amd/hsa/signals.h"
 #include "target/amd/hsa/tracing/tracing.h"
 #include "target/amd/life.h"
@@ -40,6 +41,7 @@
 #include "target/amd/tables/threads.h"
 #include "target/amd/watches.h"
 #include "target/hooks/clock.h"
+#include "target/runtime/hsa_gate.h"
 #include "target/runtime/page.h"
 #include "target/runtime/text.h"
 
@@ -69,13 +71,33 @@ static void notify_code(uint64_t active)
 }
 
 /* Kernels and copies of programs that use HSA without HIP are traced by packets and signals. */
-static void tools_trace_hsa(void)
+static struct hsa_wanted tools_want(void)
 {
 	bool has_hip = policy_has_hip();
-	struct hsa_wanted wanted = { .kernels = !has_hip && events_tools_want(DOMAIN_KERNEL),
-				     .copies = !has_hip && events_tools_want(DOMAIN_COPY) };
 
-	(void)hsa_trace(USER_TOOLS, &wanted);
+	return (struct hsa_wanted){ .kernels = !has_hip && events_tools_want(DOMAIN_KERNEL),
+				    .copies = !has_hip && events_tools_want(DOMAIN_COPY) };
+}
+
+static void tools_trace_hsa(void)
+{
+	(void)hsa_trace(USER_TOOLS, tools_want);
+}
+
+/* While HSA's end is still seen: what was made is of this life of it. */
+static void tools_free_hsa(void)
+{
+	struct hsa_library library = { 0 };
+
+	if (!hsa_trace_is_left())
+		return;
+	if (hsa_library_hold(&library) && hsa_gate_enter()) {
+		hsa_trace_free();
+		hsa_gate_leave();
+	} else {
+		hsa_trace_forget();
+	}
+	hsa_library_leave(&library);
 }
 
 static void on_change(int forgotten)
@@ -211,6 +233,7 @@ void sdk_tool_leave(int tool)
 	(void)delivery_stop(tool);
 	policy_use_tools(tools);
 	tools_trace_hsa();
+	tools_free_hsa();
 	intercept_install(NULL);
 	hip_follow();
 }

@@ -120,16 +120,22 @@ static void code_begin(void)
 	code_scan();
 }
 
+static struct hsa_wanted ring_wants_hsa(void)
+{
+	bool has_hip = policy_has_hip();
+
+	return (struct hsa_wanted){ .kernels = !has_hip && ring_asks(DOMAIN_KERNEL),
+				    .copies = !has_hip && ring_asks(DOMAIN_COPY),
+				    .counters = ring_asks(DOMAIN_COUNTER) };
+}
+
 /* Bits of what is traced by packets and signals. */
 static uint32_t packets_begin(void)
 {
-	bool has_hip = policy_has_hip();
-	struct hsa_wanted wanted = { .kernels = !has_hip && ring_asks(DOMAIN_KERNEL),
-				     .copies = !has_hip && ring_asks(DOMAIN_COPY),
-				     .counters = ring_asks(DOMAIN_COUNTER) };
+	struct hsa_wanted wanted = ring_wants_hsa();
 	bool wants_any = wanted.kernels || wanted.copies || wanted.counters;
 
-	if (!hsa_trace(USER_RING, &wanted)) {
+	if (!hsa_trace(USER_RING, ring_wants_hsa)) {
 		events_say(SAY_NO_HSA_TIMES);
 		return 0;
 	}
@@ -244,6 +250,8 @@ static void made_free(void)
 		windows_end();
 		if (counters_give_back())
 			hsa_trace_free();
+		else
+			hsa_trace_forget();
 		hsa_gate_leave();
 	} else {
 		counters_forget();

@@ -10,12 +10,17 @@
 #include "target/amd/hsa/signals.h"
 #include "target/hooks/clock.h"
 #include "target/runtime/hsa_gate.h"
+#include "target/runtime/patience.h"
 
 #include <time.h>
 
 #define DRAIN_STEP_NS 5000000
 #define DRAIN_STEPS   400u /* two seconds */
 
+#define LOCK_PAUSE_NS 100000
+#define LOCK_LIMIT_NS 200000000ull
+
+static uint32_t is_changing; /* lock of the next two */
 static struct hsa_wanted wanted[HSA_USERS];
 static uint32_t is_begun;
 static bool is_on[DOMAINS];
@@ -42,6 +47,22 @@ void hsa_note_lost(void)
 	__atomic_fetch_add(&lost, 1, __ATOMIC_RELAXED);
 }
 
+/* Goes on after the limit: a thread may have left the locked part by longjmp, or was cancelled in
+ * it. */
+static void users_lock(void)
+{
+	struct patience patience = { 0, 0 };
+
+	while (__atomic_exchange_n(&is_changing, 1, __ATOMIC_ACQUIRE))
+		if (!patience_pause(&patience, LOCK_PAUSE_NS, LOCK_LIMIT_NS))
+			return;
+}
+
+static void users_unlock(void)
+{
+	__atomic_store_n(&is_changing, 0, __ATOMIC_RELEASE);
+}
+
 static bool is_wanted_by(enum hsa_user user)
 {
 	return wanted[user].kernels || wanted[user].copies || wanted[user].counters;
@@ -50,12 +71,16 @@ static bool is_wanted_by(enum hsa_user user)
 static void traced_update(void)
 {
 	bool kernels = false, copies = false, counters = false;
+	bool had_packets = is_on[DOMAIN_KERNEL] || is_on[DOMAIN_COUNTER];
 
 	for (unsigned i = 0; i < HSA_USERS; i++) {
 		kernels |= wanted[i].kernels;
 		copies |= wanted[i].copies;
 		counters |= wanted[i].counters;
 	}
+	/* Queues that were destroyed meanwhile were not seen to be. */
+	if (!had_packets && (kernels || counters))
+		hsa_queues_clear();
 	__atomic_store_n(&is_on[DOMAIN_COUNTER], counters, __ATOMIC_RELEASE);
 	__atomic_store_n(&is_on[DOMAIN_KERNEL], kernels, __ATOMIC_RELEASE);
 	__atomic_store_n(&is_on[DOMAIN_COPY], copies, __ATOMIC_RELEASE);
@@ -72,20 +97,29 @@ static bool trace_begin(void)
 	hsa_copy_times_begin();
 	(void)hsa_forget_ours();
 	lost = lost_ours = unseen = 0;
-	hsa_queues_clear();
 	hsa_signals_forget();
 	return true;
 }
 
-bool hsa_trace(enum hsa_user user, const struct hsa_wanted *asked)
+bool hsa_trace(enum hsa_user user, struct hsa_wanted (*wants)(void))
 {
-	bool wants_any = asked->kernels || asked->copies || asked->counters;
+	struct hsa_wanted asked;
+	bool may_set;
 
-	if (wants_any && !trace_begin())
-		return false;
-	wanted[user] = *asked;
-	traced_update();
-	return true;
+	users_lock();
+	asked = wants();
+	may_set = (!asked.kernels && !asked.copies && !asked.counters) || trace_begin();
+	if (may_set) {
+		wanted[user] = asked;
+		traced_update();
+	}
+	users_unlock();
+	return may_set;
+}
+
+static struct hsa_wanted wants_nothing(void)
+{
+	return (struct hsa_wanted){ 0 };
 }
 
 static uint32_t count_unseen(void)
@@ -103,8 +137,7 @@ struct hsa_left hsa_trace_end(enum hsa_user user)
 
 	if (!is_begun || !is_wanted_by(user))
 		return left;
-	wanted[user] = (struct hsa_wanted){ 0 };
-	traced_update();
+	(void)hsa_trace(user, wants_nothing);
 	/* Others may have signals in packets all the time. */
 	for (unsigned i = 0; i < DRAIN_STEPS && hsa_ours() && pending_count_ours(now); i++)
 		raw2(SYS_nanosleep, &pause, 0);
@@ -119,23 +152,35 @@ static bool is_used(void)
 	return is_wanted_by(USER_RING) || is_wanted_by(USER_TOOLS);
 }
 
+bool hsa_trace_is_left(void)
+{
+	return is_begun && !is_used();
+}
+
+static void trace_free(bool has_runtime)
+{
+	users_lock();
+	if (hsa_trace_is_left()) {
+		if (has_runtime) {
+			hsa_copy_times_end();
+			hsa_signals_free();
+		} else {
+			hsa_signals_forget();
+		}
+		pending_close();
+		is_begun = 0;
+	}
+	users_unlock();
+}
+
 void hsa_trace_free(void)
 {
-	if (!is_begun || is_used())
-		return;
-	hsa_copy_times_end();
-	hsa_signals_free();
-	pending_close();
-	is_begun = 0;
+	trace_free(true);
 }
 
 void hsa_trace_forget(void)
 {
-	if (!is_begun || is_used())
-		return;
-	hsa_signals_forget();
-	pending_close();
-	is_begun = 0;
+	trace_free(false);
 }
 
 void hsa_trace_forget_runtime(void)
@@ -158,6 +203,7 @@ void hsa_trace_finish(void)
 
 void hsa_trace_adopt(void)
 {
+	is_changing = 0;
 	for (unsigned i = 0; i < HSA_USERS; i++)
 		wanted[i] = (struct hsa_wanted){ 0 };
 	traced_update();

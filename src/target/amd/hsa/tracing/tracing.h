@@ -26,8 +26,9 @@ struct hsa_wanted {
 	bool kernels, copies;
 	bool counters; /* of kernels, for the ring: packets are followed for their times */
 };
-/* Sets that; on limpet's and tools' threads. False: the runtime lacks functions. */
-bool hsa_trace(enum hsa_user user, const struct hsa_wanted *wanted);
+/* Sets what `wants` returns, one thread at a time; on any thread. False: the runtime lacks
+ * functions. */
+bool hsa_trace(enum hsa_user user, struct hsa_wanted (*wants)(void));
 
 /* The user has ended. Waits, up to a limit, for limpet's signals in packets from before. */
 struct hsa_left {
@@ -36,7 +37,9 @@ struct hsa_left {
 	uint32_t lost;   /* commands that could not be noted */
 };
 struct hsa_left hsa_trace_end(enum hsa_user user);
-/* Frees what was made for tracing, if no user is left: in the gate, and if the runtime is gone. */
+/* Frees what was made for tracing, if no user is left: in the gate, and if the runtime is gone.
+ * Needed before the end of the runtime can happen unseen. */
+bool hsa_trace_is_left(void);
 void hsa_trace_free(void);
 void hsa_trace_forget(void);
 /* The runtime was shut down: commands under way are lost. */

@@ -246,7 +246,7 @@ class SdkTest(ToolCase):
         work.ask("go", 1)
 
     def test_hsa_that_changes_between_two_visits(self):
-        """Queues and signals of the first visit are gone, or new ones are in their places."""
+        """Queues and signals of the first visit are gone, or new ones are in their places; agents are known again."""
         for between in ([], ["queue"], ["beside 1", "queue"], ["restart"]):
             with self.subTest(between):
                 work = self.work(program="standin_hsa_work")
@@ -257,7 +257,7 @@ class SdkTest(ToolCase):
                     self.leave(attached)
                     fields = self.log.fields("detach")
                     kernels = (visit + 1) * (3 + 8)
-                    self.assertEqual((fields["kernels"], fields["named"]), (kernels, kernels))
+                    self.assertEqual((fields["kernels"], fields["named"], fields["wrong"]), (kernels, kernels, 0))
                     for words in between:
                         work.ask(*words.split())
 

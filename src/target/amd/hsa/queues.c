@@ -43,7 +43,6 @@ static void queue_fill(struct known_queue *slot, const struct hsa_queue *queue, 
 	slot->counted_last = slot->plain_last = 0;
 	slot->has_plain = slot->plain_turn = 0;
 	slot->agent = agent ? agent : agent_of_queue(queue);
-	slot->device = agent_device(slot->agent);
 	slot->number = queue->id + 1;
 	/* Stays on: the application's own setting is unknown, and it costs next to nothing. */
 	(void)hsa_calls.profile_queue(queue, 1);
@@ -59,6 +58,7 @@ bool hsa_queue_learn(const struct hsa_queue *queue, uint64_t next, uint64_t agen
 	if (!queue || !queue->doorbell || !queue->base || !queue->size ||
 	    queue->size & (queue->size - 1) || keyed_find(&table, queue->doorbell))
 		return false;
+	(void)agents_ask(); /* before: packets of a queue that is being learned are not seen */
 	slot = keyed_claim(&table, queue->doorbell, queue->doorbell);
 	if (slot)
 		queue_fill(slot, queue, next, agent);

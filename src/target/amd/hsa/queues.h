@@ -12,7 +12,7 @@ struct known_queue {
 	uint64_t low;     /* packets before this one were handled */
 	uint64_t *looked; /* by ring index: number of the last handled packet, plus one */
 	uint64_t room;    /* number of elements of `looked` */
-	uint64_t agent, device, number;
+	uint64_t agent, number;
 	uint64_t counted_last; /* the last of limpet's counter packets in it */
 	uint64_t plain_last;   /* the last uncounted packet while kernels are counted */
 	uint32_t plain_turn;   /* number of uncounted packets */

@@ -39,13 +39,14 @@ void hsa_before_copy(struct call_frame *frame)
 {
 	struct hsa_command command = { .to = frame->integers[0],
 				       .from = frame->integers[2],
-				       .device = agent_device(frame->integers[1]),
-				       .from_device = agent_device(frame->integers[3]),
 				       .size = frame->integers[4] };
 
 	frame->kept[0] = 0;
 	if (!hsa_is_traced(DOMAIN_COPY))
 		return;
+	(void)agents_ask();
+	command.device = agent_device(frame->integers[1]);
+	command.from_device = agent_device(frame->integers[3]);
 	command.direction = direction_of(command.device, command.from_device);
 	note_copy(frame, call_argument(frame, 7), &command);
 }
@@ -56,13 +57,14 @@ void hsa_before_rect(struct call_frame *frame)
 	static const uint8_t directions[] = { COPY_UNKNOWN, COPY_HOST_TO_DEVICE,
 					      COPY_DEVICE_TO_HOST, COPY_DEVICE_TO_DEVICE };
 	uint32_t direction = (uint32_t)call_argument(frame, 6);
-	uint64_t device = agent_device(frame->integers[5]);
 	const uint32_t *range = (const uint32_t *)call_argument(frame, 4);
-	struct hsa_command command = { .device = device, .from_device = device };
+	struct hsa_command command = { 0 };
 
 	frame->kept[0] = 0;
 	if (!hsa_is_traced(DOMAIN_COPY) || !range)
 		return;
+	(void)agents_ask();
+	command.device = command.from_device = agent_device(frame->integers[5]);
 	command.size = (uint64_t)range[0] * range[1] * range[2];
 	command.direction =
 		direction < ARRAY_SIZE(directions) ? directions[direction] : COPY_UNKNOWN;

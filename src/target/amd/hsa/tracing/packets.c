@@ -5,6 +5,7 @@
 #include "target/amd/counters/counters.h"
 #include "target/amd/counters/kernel_sets.h"
 #include "target/amd/events/events.h"
+#include "target/amd/hsa/agents.h"
 #include "target/amd/hsa/code_store.h"
 #include "target/amd/hsa/queues.h"
 #include "target/amd/hsa/signals.h"
@@ -51,7 +52,7 @@ static bool packet_describe(const struct looked_at *at, const struct hsa_packet 
 				     .dispatch = events_dispatch(),
 				     .thread = (uint64_t)call_thread_number(),
 				     .agent = queue->agent,
-				     .device = queue->device,
+				     .device = agent_device(queue->agent),
 				     .queue = queue->number,
 				     .object = packet->kernel,
 				     .name = code_store_name(packet->kernel),

@@ -18,6 +18,7 @@ static struct {
 } recent;
 
 #define RECENT_TICKS (1LL << 23)
+#define NEAR_TICKS   (1LL << 18)
 #define CLOCK_SHIFT  20 /* of clock_rate's rate */
 #define TICK_SHIFT   32
 
@@ -92,8 +93,11 @@ uint64_t moment_now(void)
 
 uint64_t moment_ticks_at(uint64_t ns)
 {
-	struct rate rate = rate_near(ticks_now());
+	struct rate rate;
 
+	/* Soon after the first reading the rate is known badly: times near a reading are still. */
+	if (!rate_read(&rate) || (int64_t)(ticks_now() - rate.clock.ticks) > NEAR_TICKS)
+		rate_renew(&rate);
 	return clock_ticks_at(&rate.clock, ns);
 }
 

@@ -193,9 +193,10 @@ static bool is_certain(const struct source *source)
 	return is_of_stream(source) && source->queue && !source->is_doubtful;
 }
 
-/* Marks all sources whose oldest question fits as doubtful, and drops the oldest question. */
+/* Marks all sources whose oldest question fits as doubtful, and moves the oldest question to ret.
+ */
 static bool sources_distrust(struct launch_pool *pool, const struct launch_report *report,
-			     bool are_certain)
+			     bool are_certain, struct launch *ret)
 {
 	struct source *oldest = NULL;
 
@@ -212,20 +213,47 @@ static bool sources_distrust(struct launch_pool *pool, const struct launch_repor
 		    pool->items[slot].number < pool->items[oldest->oldest[report->kind]].number)
 			oldest = source;
 	}
-	if (oldest)
-		pool_drop(pool, oldest, report->kind, oldest->oldest[report->kind]);
-	return oldest != NULL;
+	if (!oldest)
+		return false;
+	launch_copy(ret, &pool->items[oldest->oldest[report->kind]].launch);
+	pool_drop(pool, oldest, report->kind, oldest->oldest[report->kind]);
+	return true;
+}
+
+/* Moves the oldest question of the kind to ret: the clocks may differ by more than was allowed for.
+ */
+static void oldest_take(struct launch_pool *pool, enum launch_kind kind, struct launch *ret)
+{
+	struct source *oldest = NULL;
+
+	for (uint32_t i = 0; i < pool->source_count; i++) {
+		struct source *source = &pool->sources[i];
+
+		if (source->oldest[kind] &&
+		    (!oldest || pool->items[source->oldest[kind]].number <
+					pool->items[oldest->oldest[kind]].number))
+			oldest = source;
+	}
+	if (!oldest)
+		return;
+	launch_copy(ret, &pool->items[oldest->oldest[kind]].launch);
+	pool_drop(pool, oldest, kind, oldest->oldest[kind]);
 }
 
 /* Each report has a question. If no source of its queue has one, a source was matched with a wrong
  * queue; if none has one at all, the surplus question is unknown. */
-static void report_surprises(struct launch_pool *pool, const struct launch_report *report)
+static void report_surprises(struct launch_pool *pool, const struct launch_report *report,
+			     struct launch *ret)
 {
+	launch_clear(ret);
 	for (uint32_t i = 0; i < pool->source_count; i++)
 		if (pool->sources[i].queue == queue_key(report))
 			pool->sources[i].is_doubtful = true;
-	if (!sources_distrust(pool, report, false) && !sources_distrust(pool, report, true))
+	if (!sources_distrust(pool, report, false, ret) &&
+	    !sources_distrust(pool, report, true, ret)) {
+		oldest_take(pool, report->kind, ret);
 		launches_miss();
+	}
 }
 
 static void source_learn(struct launch_pool *pool, const struct choice *choice,
@@ -280,8 +308,7 @@ bool launches_match(const struct launch_report *report, struct launch *ret)
 	} else if (pool->has_graphs) {
 		launch_copy(ret, &pool->graph);
 	} else {
-		report_surprises(pool, report);
-		launch_clear(ret);
+		report_surprises(pool, report, ret);
 	}
 	pool_unlock(pool, &seal);
 	return is_found;
